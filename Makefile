@@ -1,0 +1,64 @@
+# The workshop. `make test` in a fresh clone makes `.venv`, installs every distribution editable and runs the whole suite.
+# ARGS goes to the tool behind a target: make test ARGS="-k record -x", make bench ARGS="--json out.json".
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+PY := .venv/bin/python
+ARGS ?=
+
+# Sister distributions count as soon as they have a pyproject.toml.
+SISTERS := $(patsubst %/,%,$(dir $(wildcard plugins/*/pyproject.toml providers/*/pyproject.toml observability/*/pyproject.toml)))
+CODE := $(wildcard agentfp agentfp_core benchmarks examples scripts tests) $(foreach sister,$(SISTERS),$(wildcard $(sister)/agentfp_*))
+
+empty :=
+space := $(empty) $(empty)
+# The stamp carries the folder's path: an environment copied along with a checkout still points at the old one.
+STAMP := .venv/installed-$(subst $(space),-,$(subst /,-,$(CURDIR)))
+
+.PHONY: help setup test lint format demo bench bench-peers pins clean distclean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP)  ## .venv with all distributions editable and the development tools
+
+$(STAMP): constraints.txt pyproject.toml $(SISTERS:%=%/pyproject.toml) scripts/install.py scripts/workshop.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -m scripts.install
+	@touch "$@"
+
+test: $(STAMP)  ## the whole test suite
+	@$(PY) -m pytest $(ARGS)
+
+lint: $(STAMP)  ## pins, ruff, mypy
+	@$(PY) -m scripts.pins check
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@MYPYPATH="$(subst $(space),:,$(SISTERS))" $(PY) -m mypy $(CODE)
+
+format: $(STAMP)  ## ruff's fixes and formatting
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+demo: $(STAMP)  ## examples/demo.py
+	@$(PY) examples/demo.py $(ARGS)
+
+bench: $(STAMP)  ## what the kernel costs; ARGS="--json out.json" for JSON, "--quick" for a look
+	@$(PY) -m benchmarks $(ARGS)
+
+bench-peers: $(STAMP)  ## the same turn in other frameworks, each installed in an environment of its own
+	@$(PY) -m benchmarks.peers $(ARGS)
+
+pins: $(STAMP)  ## write constraints.txt from what is installed
+	@$(PY) -m scripts.pins write
+
+clean:  ## remove caches and builds
+	@rm -rf build dist site htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean  ## and .venv
+	@rm -rf .venv

@@ -1,0 +1,81 @@
+"""The names for people who write plugins. A plugin imports this module and nothing of the kernel."""
+
+from agentfp_core.answer import AnswerDraft
+from agentfp_core.batch import Batch, CallView, ResultView
+from agentfp_core.configure import Registry
+from agentfp_core.declarations import Declaration
+from agentfp_core.delivery import ExportedEvent
+from agentfp_core.errors import AnswerRefusedError, ConfigError, MessageDeniedError, PluginError, PolicyHaltError, nearest
+from agentfp_core.events.base import Content, Event, Hash, Name, Number, Payload, event, part
+from agentfp_core.hookspecs import PHASES, hookimpl
+from agentfp_core.memos import MemoSource, memo_of, record_of
+from agentfp_core.messages import History, Message, ToolCall, Usage
+from agentfp_core.model import Model, ModelRequest, ModelResponse, ModelSettings, ToolSpec
+from agentfp_core.plugins import Plugin
+from agentfp_core.record import Identity, Record, SegmentHeader
+from agentfp_core.replies import ReplyFilter
+from agentfp_core.run import Run
+from agentfp_core.served import RequestDraft
+from agentfp_core.tool_context import ToolContext
+from agentfp_core.tools import Tool, raw_tool, tool
+from agentfp_core.verdicts import Allow, Approval, AskField, AskPerson, Deny, Halt, Note, Refuse, Replace, Revise, Withhold
+
+__all__ = [
+    "PHASES",
+    "Allow",
+    "AnswerDraft",
+    "AnswerRefusedError",
+    "Approval",
+    "AskField",
+    "AskPerson",
+    "Batch",
+    "CallView",
+    "ConfigError",
+    "Content",
+    "Declaration",
+    "Deny",
+    "Event",
+    "ExportedEvent",
+    "Halt",
+    "Hash",
+    "History",
+    "Identity",
+    "MemoSource",
+    "Message",
+    "MessageDeniedError",
+    "Model",
+    "ModelRequest",
+    "ModelResponse",
+    "ModelSettings",
+    "Name",
+    "Note",
+    "Number",
+    "Payload",
+    "Plugin",
+    "PluginError",
+    "PolicyHaltError",
+    "Record",
+    "Refuse",
+    "Registry",
+    "Replace",
+    "ReplyFilter",
+    "RequestDraft",
+    "ResultView",
+    "Revise",
+    "Run",
+    "SegmentHeader",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolSpec",
+    "Usage",
+    "Withhold",
+    "event",
+    "hookimpl",
+    "memo_of",
+    "nearest",
+    "part",
+    "raw_tool",
+    "record_of",
+    "tool",
+]

@@ -1,0 +1,403 @@
+"""``Agent``: an immutable value that says who answers, with which tools, under which limits; and the ways to run it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
+
+import anyio
+from anyio.lowlevel import RunVar
+from typing_extensions import TypeVar
+
+from agentfp_core import defaults, starting
+from agentfp_core.clock import RandomIds, SystemClock
+from agentfp_core.configure import Registry, raise_problems
+from agentfp_core.conversation import Conversation
+from agentfp_core.conversations import MemoryIndex
+from agentfp_core.errors import AgentfpError, ConfigError, RunningLoopError, nearest
+from agentfp_core.limits import Limits
+from agentfp_core.listeners import Listeners
+from agentfp_core.model import ModelSettings, resolve_model
+from agentfp_core.output import OutputContract
+from agentfp_core.pause import MISSING, Pause
+from agentfp_core.plugins import Plugin, PluginSet
+from agentfp_core.sessions import SessionRegistry
+from agentfp_core.starting import CallOptions
+from agentfp_core.streaming import RunStream, SyncRunStream
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from agentfp_core.checkpoint import Checkpoint
+    from agentfp_core.clock import Clock, Ids
+    from agentfp_core.conversations import ConversationIndex
+    from agentfp_core.events.base import Event
+    from agentfp_core.limits import PriceTable
+    from agentfp_core.listeners import ListenerSpec
+    from agentfp_core.model import Model
+    from agentfp_core.output import Strategy
+    from agentfp_core.redaction import RedactionPolicy
+    from agentfp_core.result import RunResult
+    from agentfp_core.run import Run
+    from agentfp_core.starting import HistoryInput, RecoverySource
+    from agentfp_core.tools import Tool, ToolOptions
+
+Deps = TypeVar("Deps", default=None)
+Out = TypeVar("Out", default=str)
+
+Instruction: TypeAlias = "str | Callable[[Run[Any]], str | None | Awaitable[str | None]]"
+CONTEXT_BUDGET: Mapping[str, int] = {"system": 4_000, "messages": 10_000, "tools": 2_000}
+
+_overrides: ContextVar[Mapping[int, Mapping[str, Any]]] = ContextVar("agentfp_overrides", default={})
+
+
+class Agent(Generic[Deps, Out]):
+    """Who answers. Immutable and re-entrant: any number of runs may go on at once.
+
+    Args:
+        model: a model, or ``"provider:name"`` of an installed provider.
+        name: the agent's name on records; a conversation of a named agent is not continued by one of another name.
+        deps_type: type of what ``deps=`` of a run takes; for type checkers.
+        output_type: what an answer must be; ``str`` for plain text.
+        output_retries: how often the model is asked again when its answer does not fit.
+        output_strategy: how the model is told the schema: ``auto``, ``native``, ``instruct`` or ``tool``.
+        output_fallback: called when no answer fits; gives a value of the type.
+        output_canned: the value when that fails too.
+        tools: tools, or any callables.
+        instructions: text, a function of the run that gives text, or a list of these.
+        plugins: plugins, in order.
+        limits: how far a run may go.
+        model_settings: wishes for every model call.
+        prices: prices by model name, where the provider states none.
+        listeners: functions that are called with events; see ``agentfp.Listeners``.
+        redact: what to mask in everything served.
+        stream: ``hold`` lets no text out before it is accepted, ``live`` lets drafts out; ``hold`` when an answer may be replaced.
+        tool_concurrency: calls of a batch that run side by side.
+        tool_threads: worker threads for sync tools.
+        argument_validation: ``enforce``, ``warn`` or ``off``.
+        repeated_call_note: whether the model is told that it repeats a call.
+        context_budget: characters of ``system``, ``messages`` and ``tools`` above which an event is filed; empty for none.
+        exclusive: refuse a second run of this agent while one is live.
+        index: which conversations are live and which pauses are used up; give one over a store of yours for several processes.
+        clock: where time comes from.
+        ids: where ids come from.
+        dev: check every event as it is filed.
+
+    Raises:
+        AgentfpError: something does not go together; all problems at once.
+    """
+
+    @overload
+    def __init__(self: Agent[Deps, str], model: Model | str, *, deps_type: type[Deps] = ..., **settings: Any) -> None: ...
+    @overload
+    def __init__(self, model: Model | str, *, deps_type: type[Deps] = ..., output_type: type[Out], **settings: Any) -> None: ...
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        name: str | None = None,
+        deps_type: Any = None,
+        output_type: Any = str,
+        output_retries: int = 1,
+        output_strategy: Strategy = "auto",
+        output_fallback: Callable[..., Any] | None = None,
+        output_canned: Any = None,
+        tools: Iterable[Any] = (),
+        instructions: Instruction | Sequence[Instruction] = (),
+        plugins: Iterable[Plugin] = (),
+        limits: Limits | None = None,
+        model_settings: ModelSettings | Mapping[str, Any] | None = None,
+        prices: PriceTable | None = None,
+        listeners: ListenerSpec = None,
+        redact: RedactionPolicy | None = None,
+        stream: str | None = None,
+        tool_concurrency: int = 8,
+        tool_threads: int = 40,
+        argument_validation: str = "enforce",
+        repeated_call_note: bool = True,
+        context_budget: Mapping[str, int] | None = None,
+        exclusive: bool = False,
+        index: ConversationIndex | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        dev: bool = False,
+    ) -> None:
+        self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
+        problems: list[AgentfpError | str] = []
+        self._model = model
+        self._resolved: list[Model] = []
+        self.name = name
+        self.agent_id = name or "agent"
+        self.deps_type = deps_type
+        self.limits = limits or Limits()
+        self.prices = prices
+        self.listeners = listeners
+        self.redact = redact
+        self.tool_concurrency = tool_concurrency
+        self.argument_validation = argument_validation
+        self.repeated_call_note = repeated_call_note
+        self.exclusive = exclusive
+        self.index: ConversationIndex = index or MemoryIndex()
+        self.clock: Clock = clock or SystemClock()
+        self.ids: Ids = ids or RandomIds()
+        self.dev = dev or defaults.current().dev
+        self.sessions = SessionRegistry()
+        self._tool_threads = tool_threads
+        self._threads: RunVar[anyio.CapacityLimiter] = RunVar(f"agentfp threads {id(self)}")
+        self.context_budget = (
+            dict(CONTEXT_BUDGET) if context_budget is None else {**(CONTEXT_BUDGET if context_budget else {}), **context_budget}
+        )
+        self.instructions: tuple[Instruction, ...] = (
+            (instructions,) if isinstance(instructions, str) or callable(instructions) else tuple(instructions)
+        )
+        self.model_settings = ModelSettings()
+        self.output: OutputContract[Any] | None = None
+        self._check(problems, stream)
+        try:
+            self.model_settings = ModelSettings.of(model_settings)
+        except ConfigError as error:
+            problems.append(error)
+        try:
+            self.output = _contract(output_type, output_retries, output_strategy, output_fallback, output_canned)
+        except ConfigError as error:
+            problems.append(error)
+        try:
+            Listeners(listeners)
+        except ConfigError as error:
+            problems.append(error)
+        try:
+            self.plugin_set = PluginSet([*defaults.current().plugins, *plugins])
+        except ConfigError as error:
+            raise_problems([*problems, error])
+        registry = Registry(name, self.plugin_set)
+        registry.problems = problems
+        registry.take_tools(tools)
+        registry.run_hooks()
+        self.tools: Mapping[str, Tool[..., Any]] = registry.tools
+        self.capabilities = registry.capabilities
+        self.reply_filters = tuple(registry.filters)
+        if self.output is not None and output_strategy == "tool" and self.tools:
+            problems.append("output_strategy='tool' does not go with tools, for the model must call the answer's own tool; choose 'auto'")
+        registry.check()
+        self.may_replace_answers = bool(self.plugin_set.table["assess_answer"]) or self.output is not None
+        self.stream_mode = stream or ("hold" if self.may_replace_answers else "live")
+
+    def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:
+        for option, value in (("tool_concurrency", self.tool_concurrency), ("tool_threads", self._tool_threads)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                problems.append(f"{option} must be a whole number from 1, got {value!r}")
+        if stream not in (None, "hold", "live"):
+            problems.append(f"stream must be 'hold' or 'live', got {stream!r}")
+        if self.argument_validation not in ("enforce", "warn", "off"):
+            problems.append(f"argument_validation must be 'enforce', 'warn' or 'off', got {self.argument_validation!r}")
+        for slot in self.context_budget:
+            if slot not in CONTEXT_BUDGET:
+                problems.append(f"context_budget has no slot {slot!r}; {nearest(slot, CONTEXT_BUDGET)}")
+        for index, part in enumerate(self.instructions):
+            if not isinstance(part, str) and not callable(part):
+                problems.append(f"instructions[{index}] must be text or a function of the run, got a {type(part).__name__}")
+
+    # --- parts ---
+
+    @property
+    def model(self) -> Model:
+        """The model; a name is looked up at first use.
+
+        Raises:
+            ModelNotFoundError: no installed provider has it.
+        """
+        if not self._resolved:
+            self._resolved.append(resolve_model(self._model))
+        return self._resolved[0]
+
+    def thread_limiter(self) -> anyio.CapacityLimiter:
+        """The limiter of this agent's worker threads in the running event loop."""
+        try:
+            return self._threads.get()
+        except LookupError:
+            limiter = anyio.CapacityLimiter(self._tool_threads)
+            self._threads.set(limiter)
+            return limiter
+
+    def replace(self, **changes: Any) -> Agent[Deps, Out]:
+        """Another agent that differs from this one.
+
+        Args:
+            **changes: arguments of the constructor.
+
+        Raises:
+            ConfigError: there is no such argument.
+        """
+        unknown = [key for key in changes if key not in self._given]
+        if unknown:
+            raise ConfigError([f"an agent has no {key!r}; {nearest(key, self._given)}" for key in unknown])
+        made: Any = Agent
+        return cast("Agent[Deps, Out]", made(**{**self._given, "index": self.index, **changes}))
+
+    def _in_force(self) -> Agent[Deps, Out]:
+        """This agent, or what a test put in its place."""
+        changes = _overrides.get().get(id(self))
+        return self if changes is None else self.replace(**changes)
+
+    # --- running ---
+
+    async def run(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunResult[Out]:
+        """Run one turn.
+
+        Args:
+            message: what the person says: a text, or a list of texts, images and documents.
+            history: what was said before: a result's ``history``, its JSON, or a list of ``{"role", "content"}``.
+            **call: ``deps``, ``identity``, ``session_id``, ``options``, ``limits``, ``model_settings``, ``on_event``,
+                ``journal``, ``timeout``, ``stream``; see :class:`agentfp_core.starting.CallOptions`.
+
+        Returns:
+            The result, whatever its status.
+
+        Raises:
+            InvalidRunInputError: the message is none, or empty.
+            RefusedError: the conversation cannot take a message now.
+            RunCheckpointError: the run failed after a finished iteration; before that, its cause itself.
+            RunTimeoutError: its time was up.
+        """
+        return await self._start(message, history=history, **call)
+
+    async def _start(
+        self, message: Any, *, history: HistoryInput | None = None, push: Callable[[Event], None] | None = None, **call: Any
+    ) -> RunResult[Out]:
+        return await starting.start(self._in_force(), message, _options(call, push), history)
+
+    def run_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunResult[Out]:
+        """:meth:`run` for code without an event loop.
+
+        Raises:
+            RunningLoopError: there is one.
+        """
+        _refuse_loop("run_sync", "await agent.run(...)")
+        return anyio.run(lambda: self.run(message, history=history, **call))
+
+    def stream(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunStream[Out]:
+        """Run one turn and watch it: ``async with agent.stream(...) as run: async for text in run.text()``."""
+        return RunStream(lambda push: self._start(message, history=history, push=push, **call))
+
+    def stream_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> SyncRunStream[Out]:
+        """:meth:`stream` for code without an event loop: ``with agent.stream_sync(...) as run: for text in run.text()``."""
+        _refuse_loop("stream_sync", "async with agent.stream(...)")
+        return SyncRunStream(self.stream(message, history=history, **call))
+
+    async def resume(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
+        """Go on with a paused run, on this agent or another like it, in this process or another.
+
+        Args:
+            pause: what the run returned.
+            answers: by question id; one answer alone when there is one question. With some of them only, nothing runs and
+                the result is an updated pause.
+            **call: as for :meth:`run`.
+
+        Raises:
+            RefusedError: of the kind that says what is wrong; the pause is as it was.
+        """
+        return await starting.resume(self._in_force(), pause, answers, _options(call))
+
+    def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
+        """:meth:`resume` for code without an event loop."""
+        _refuse_loop("resume_sync", "await agent.resume(...)")
+        return anyio.run(lambda: self.resume(pause, answers, **call))
+
+    async def resume_on_error(self, source: RecoverySource, **call: Any) -> RunResult[Out]:
+        """Take up a run that failed, was cancelled or was killed, with a new budget. No call that ended runs again.
+
+        Args:
+            source: the error, its checkpoint, or the path of the journal.
+            **call: as for :meth:`run`.
+
+        Raises:
+            NoConversationError: nothing was left undone.
+            RecordError: the source cannot be read.
+        """
+        return await starting.recover(self._in_force(), source, _options(call))
+
+    def conversation(
+        self, *, history: HistoryInput | None = None, checkpoint: Checkpoint | str | bytes | None = None, **call: Any
+    ) -> Conversation[Deps, Out]:
+        """A live conversation.
+
+        Args:
+            history: what was said before.
+            checkpoint: where an earlier conversation stood; in place of a history.
+            **call: defaults for its turns, as for :meth:`run`.
+        """
+        _options(call)
+        return Conversation(self, history=history, checkpoint=checkpoint, defaults=call)
+
+    def as_tool(self, name: str, description: str, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
+        """This agent as a tool of another one. Its answer is a model's text, and never a source by itself.
+
+        Args:
+            name: the tool's name.
+            description: what the other model is told of it.
+            **options: options of the tool.
+        """
+        from agentfp_core.nested import agent_tool
+
+        return agent_tool(self, name, description, **options)
+
+    # --- letting go ---
+
+    async def close_tool_sessions(self, session_id: str, *, tenant: str | None = None, principal: str | None = None) -> int:
+        """Close what tools keep open for a session.
+
+        Returns:
+            How many cleanups ran.
+        """
+        return await self.sessions.end_session(session_id, emit=_unrecorded, tenant=tenant, principal=principal)
+
+    async def shutdown(self) -> None:
+        """Close all tool sessions and let plugins let go. The agent stays usable."""
+        await self.sessions.shutdown(emit=_unrecorded)
+        for impl in self.plugin_set.table["close"]:
+            answer = impl.call()
+            if hasattr(answer, "__await__"):
+                with anyio.move_on_after(5, shield=True):
+                    await answer
+
+    def __repr__(self) -> str:
+        model = self._model if isinstance(self._model, str) else self._model.name
+        return f"Agent({model!r}, tools={list(self.tools)}, plugins={list(self.plugin_set.by_name)})"
+
+    def _repr_html_(self) -> str:
+        tools = "".join(
+            f"<li><code>{html.escape(t.name)}</code> {html.escape(t.description.split(chr(10))[0])}</li>" for t in self.tools.values()
+        )
+        return f"<p><b>{html.escape(repr(self))}</b></p><ul>{tools}</ul>"
+
+
+def _unrecorded(payload: Any, *, call_id: str | None) -> None:
+    """Sessions that are closed outside of a run have no record to stand on."""
+
+
+def _refuse_loop(method: str, instead: str) -> None:
+    try:
+        anyio.get_current_task()
+    except RuntimeError:
+        return
+    raise RunningLoopError(method, instead)
+
+
+def _options(call: Mapping[str, Any], push: Callable[[Event], None] | None = None) -> CallOptions:
+    known = set(CallOptions.__dataclass_fields__) - {"push"}
+    for name in call:
+        if name not in known:
+            from agentfp_core.errors import UnknownOptionError
+
+            raise UnknownOptionError(f"a run has no option {name!r}; {nearest(name, known)}")
+    return CallOptions(**call, push=push)
+
+
+def _contract(output_type: Any, retries: int, strategy: Strategy, fallback: Any, canned: Any) -> OutputContract[Any] | None:
+    if output_type is str:
+        if fallback is not None or canned is not None:
+            raise ConfigError("output_fallback and output_canned need an output_type; give one, or leave them out")
+        return None
+    return OutputContract(output_type, retries=retries, strategy=strategy, fallback=fallback, canned=canned)

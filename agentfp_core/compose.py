@@ -1,0 +1,247 @@
+"""``serve_context``: instructions and plugins' work become one request, filed as a delta with its receipt."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentfp_core import jsontext
+from agentfp_core.calling import each, invoke
+from agentfp_core.errors import PluginError
+from agentfp_core.events.context import Blob, BudgetPressure, EditRef, PieceRef, Served, ToolRef
+from agentfp_core.events.message import MessageAdded
+from agentfp_core.model import check_message, check_request
+from agentfp_core.served import KERNEL, Piece, RequestDraft, digest, spec_json
+
+if TYPE_CHECKING:
+    from agentfp_core.model import Model, ModelRequest, ToolSpec
+    from agentfp_core.plugins import Impl
+    from agentfp_core.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What the loop adds to one request.
+
+    Args:
+        late: late lines, each with the plugin it is from and its key.
+        tools: whether tools are on the wire.
+        final: an answer is what this call is for.
+    """
+
+    late: tuple[Piece, ...] = ()
+    tools: bool = True
+
+
+class Composer:
+    """Makes the requests of one run leg; holds what does not change between them."""
+
+    def __init__(self, run: Run[Any]) -> None:
+        self.run = run
+        self.state = run.state.served
+        self.specs: Mapping[str, ToolSpec] = {name: tool.spec for name, tool in run.agent.tools.items() if not tool.deferred}
+        self._refs: dict[str, ToolRef] = {}
+        self._base: tuple[ToolRef, ...] | None = None
+        self._base_added: dict[str, tuple[str, str]] = {}
+        self._pieces: dict[tuple[str, str, str], tuple[str, PieceRef]] = {}
+        self._checked = 0
+        self._checked_model: Model | None = None
+        self._warned_slots: set[str] = set()
+        self._tool_chars: tuple[Any, int] = (None, 0)
+
+    async def compose(self, extra: Extra) -> tuple[ModelRequest, Model]:
+        """Make, check and file the next request.
+
+        Args:
+            extra: what the loop adds to it.
+
+        Returns:
+            The request, and the model to send it to.
+
+        Raises:
+            PluginError: a plugin failed in a phase without which the request must not go out.
+            ModelFeatureError: the model cannot serve it.
+        """
+        run = self.run
+        draft = RequestDraft(run, self.state, self.specs, run.model)
+        await self._instructions(draft)
+        impls = run.agent.plugin_set.table["serve_context"]
+        if impls:
+            await self._hooks(draft, impls)
+        for piece in extra.late:
+            draft._pieces.append(piece)
+        self._deliver(draft)
+        request = self._file(draft, extra)
+        model = draft.model
+        self._check(model, request)
+        if run.agent.context_budget:
+            self._budgets(request)
+        return request, model
+
+    # --- making ---
+
+    async def _instructions(self, draft: RequestDraft) -> None:
+        run = self.run
+        for index, part in enumerate(run.agent.instructions):
+            text = part if isinstance(part, str) else part(run)
+            if inspect.isawaitable(text):
+                text = await text
+            if text:
+                draft.add_piece(f"instructions.{index}", text)
+        for index, text in enumerate(run.state.system_texts):
+            draft.add_piece(f"history.{index}", text)
+        output = run.agent.output
+        if output is not None and (words := output.instruction(run.model)):
+            draft.add_piece("output_schema", words)
+
+    async def _hooks(self, draft: RequestDraft, impls: Sequence[Impl]) -> None:
+        run = self.run
+
+        async def step(impl: Impl, _: None) -> bool:
+            draft._plugin = impl.plugin
+            draft._sealed = impl.phase == "seal"
+            if (answer := await invoke(run, impl, (draft, run))) is not None:
+                msg = (
+                    f"plugin {impl.plugin!r} answered 'serve_context' with a {type(answer).__name__}; it answers nothing and uses the draft"
+                )
+                raise PluginError(msg, plugin=impl.plugin, moment="serve_context")
+            return True
+
+        def failed(impl: Impl, _: None, error: Exception) -> bool:
+            run.plugin_failed(impl.plugin, "serve_context", impl.phase, impl.on_error, error)
+            if impl.on_error == "run-failed":
+                msg = f"plugin {impl.plugin!r} failed in phase {impl.phase!r} of serve_context; the request was not sent"
+                raise PluginError(msg, plugin=impl.plugin, moment="serve_context") from error
+            draft._drop_plugin(impl.plugin, run.model)
+            return True
+
+        await each([(impl, None) for impl in impls], step, failed)
+        draft._plugin, draft._sealed = KERNEL, False
+
+    def _deliver(self, draft: RequestDraft) -> None:
+        for plugin, role, text in draft._deliveries:
+            self.run.emit(
+                MessageAdded(message_id=self.run.ids.new("m"), role=role, author=f"plugin:{plugin}", content=text),  # type: ignore[arg-type]
+                source=plugin,
+            )
+
+    # --- filing ---
+
+    def _file(self, draft: RequestDraft, extra: Extra) -> ModelRequest:
+        run, state = self.run, self.state
+        edits = self._edits(draft)
+        if edits:
+            state.apply_edits(edits)
+        pieces = tuple([self._piece(piece) for piece in draft._pieces])
+        tools = self._tools() if extra.tools else ()
+        params = run.params_json(tools=bool(tools))
+        model = (draft.model.provider, draft.model.name)
+        served = Served(
+            call=state.calls + 1,
+            messages=len(run.state.messages),
+            receipt="",
+            provider=model[0] if model != state.model else None,
+            model=model[1] if model != state.model else None,
+            pieces=pieces if pieces != state.pieces else None,
+            edits=edits or None,
+            tools=tools if tools is not state.tools and tools != state.tools else None,
+            params=params if params != state.params else None,
+            system_chars=sum([len(piece.text) for piece in draft._pieces if piece.slot == "system"]),
+            message_chars=state.message_chars,
+        )
+        state.apply(served)
+        served.receipt = state.receipt()
+        run.emit(served)
+        return state.request(run.report)
+
+    def _blob(self, body: str) -> str:
+        value = digest(self.state.salt, "blob", body)
+        if value not in self.state.blobs:
+            self.run.emit(Blob(value, body))
+        return value
+
+    def _piece(self, piece: Piece) -> PieceRef:
+        key = (piece.plugin, piece.key, piece.slot)
+        known = self._pieces.get(key)
+        if known is not None and known[0] == piece.text:
+            return known[1]
+        made = PieceRef(piece.plugin, piece.key, piece.slot, self._blob(piece.text))
+        self._pieces[key] = (piece.text, made)
+        return made
+
+    def _edits(self, draft: RequestDraft) -> tuple[EditRef, ...]:
+        """The edits of this call that change anything, their texts stored."""
+        kept = []
+        for edit, body in draft._edits:
+            if not self._stands(edit):
+                if body is not None:
+                    self._blob(body)
+                kept.append(edit)
+        return tuple(kept)
+
+    def _stands(self, edit: EditRef) -> bool:
+        state, plugin, target = self.state, edit.plugin, edit.target
+        match edit.op:
+            case "ticket":
+                return state.tickets.get(target) == (plugin, edit.digest)
+            case "hide":
+                return plugin in state.hidden.get(target, ())
+            case "restore":
+                return state.tickets.get(target, ("",))[0] != plugin and plugin not in state.hidden.get(target, ())
+            case "decorate":
+                return state.decorations.get((plugin, target)) == (edit.digest, edit.only)
+            case "undecorate":
+                return (plugin, target) not in state.decorations
+            case "hold_out":
+                return plugin in state.held_out.get(target, ())
+            case "let_in":
+                return plugin not in state.held_out.get(target, ())
+            case "add_tool":
+                return state.added_tools.get(target) == (plugin, edit.digest)
+            case "drop_tool":
+                return target not in state.added_tools
+        return False
+
+    def _tools(self) -> tuple[ToolRef, ...]:
+        added = self.state.added_tools
+        if self._base is None or added != self._base_added:
+            for name, spec in self.specs.items():
+                if name not in self._refs:
+                    self._refs[name] = ToolRef(name, self._blob(spec_json(spec)))
+            extra = [ToolRef(name, value) for name, (_, value) in added.items() if name not in self.specs]
+            self._base = (*[self._refs[name] for name in self.specs], *extra)
+            self._base_added = dict(added)
+        return self._base
+
+    # --- checking ---
+
+    def _check(self, model: Model, request: ModelRequest) -> None:
+        """Refuse what the model cannot take; only messages that it was not asked about yet."""
+        check_request(model, request)
+        if model is not self._checked_model:
+            self._checked, self._checked_model = 0, model
+        messages = request.messages
+        for index in range(min(self._checked, len(messages)), len(messages)):
+            check_message(model, messages[index])
+        self._checked = len(messages)
+
+    def _budgets(self, request: ModelRequest) -> None:
+        if self._tool_chars[0] is not request.tools:
+            self._tool_chars = (request.tools, sum(len(t.parameters_json) + len(t.description) + len(t.name) for t in request.tools))
+        sizes = {"system": len(request.system), "messages": self.state.message_chars, "tools": self._tool_chars[1]}
+        for slot, cap in self.run.agent.context_budget.items():
+            if sizes[slot] > cap and slot not in self._warned_slots:
+                self._warned_slots.add(slot)
+                self.run.emit(BudgetPressure(slot, cap, sizes[slot], sizes[slot] - cap))  # type: ignore[arg-type]
+
+
+def params_json(settings_json: str, tool_choice: str | None, output_schema: str | None) -> str:
+    """The parameters of a request as canonical JSON text."""
+    data: dict[str, Any] = {"settings": jsontext.parse(settings_json)}
+    if tool_choice is not None:
+        data["tool_choice"] = tool_choice
+    if output_schema is not None:
+        data["output_schema"] = output_schema
+    return jsontext.canonical(data)

@@ -1,0 +1,174 @@
+"""What plugins see and contribute while an agent is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agentfp_core.errors import AgentfpError, ConfigError, ReservedArgumentError, ToolNameError
+from agentfp_core.tools import Tool
+
+if TYPE_CHECKING:
+    from agentfp_core.plugins import Plugin, PluginSet
+    from agentfp_core.replies import ReplyFilter
+    from agentfp_core.run import Run
+    from agentfp_core.tool_context import ToolContext
+
+FilterFactory: TypeAlias = "Callable[[Run[Any]], ReplyFilter]"
+CapabilityFactory: TypeAlias = "Callable[[ToolContext[Any]], Any]"
+
+
+class Registry:
+    """The agent in the making, as ``configure`` hooks see it. Every problem is reported, and all of them together.
+
+    Attributes:
+        name: the agent's name, or None.
+    """
+
+    def __init__(self, name: str | None, plugins: PluginSet) -> None:
+        self.name = name
+        self._plugins = plugins
+        self._plugin = "kernel"
+        self._tools: dict[str, tuple[Tool[..., Any], str]] = {}
+        self._reserved: dict[str, str] = {}
+        self.filters: list[FilterFactory] = []
+        self.capabilities: dict[str, CapabilityFactory] = {}
+        self._capability_owner: dict[str, str] = {}
+        self.problems: list[AgentfpError | str] = []
+
+    # --- reading ---
+
+    @property
+    def tools(self) -> Mapping[str, Tool[..., Any]]:
+        """The tools so far, by name."""
+        return {name: tool for name, (tool, _) in self._tools.items()}
+
+    def owner_of(self, tool: str) -> str:
+        """Who contributed a tool: ``app`` or a plugin's name."""
+        return self._tools[tool][1]
+
+    @property
+    def plugins(self) -> Mapping[str, Plugin]:
+        """The plugins that are on, by name; for asking whether one is, not for calling it."""
+        return self._plugins.by_name
+
+    # --- contributing ---
+
+    def add_tool(self, tool: Any, *, deferred: bool = False) -> None:
+        """Contribute a tool.
+
+        Args:
+            tool: a tool or a callable.
+            deferred: keep it off the wire until a ``serve_context`` hook of this plugin adds it.
+        """
+        try:
+            made = Tool.of(tool, deferred=True) if deferred else Tool.of(tool)
+        except AgentfpError as error:
+            self.problems.append(error)
+            return
+        self._take(made, self._plugin)
+
+    def _take(self, tool: Tool[..., Any], owner: str) -> None:
+        known = self._tools.get(tool.name)
+        if known is None:
+            self._tools[tool.name] = (tool, owner)
+        elif known[0] is not tool and known[0].function is not tool.function:
+            self.problems.append(
+                ToolNameError(f"two tools are called {tool.name!r} (of {known[1]} and of {owner}); give one of them another name=...")
+            )
+
+    def add_capability(self, name: str, factory: CapabilityFactory) -> None:
+        """Give the tool context an attribute.
+
+        Args:
+            name: its name: ``ctx.NAME``.
+            factory: makes it for one call.
+        """
+        if name in self.capabilities:
+            self.problem(f"ctx.{name} is provided by plugin {self._capability_owner[name]!r} already")
+            return
+        self.capabilities[name] = factory
+        self._capability_owner[name] = self._plugin
+
+    def add_reply_filter(self, factory: FilterFactory) -> None:
+        """Register a reply filter.
+
+        Args:
+            factory: makes a new filter for each reply.
+        """
+        self.filters.append(factory)
+
+    def reserve_argument(self, name: str) -> None:
+        """Claim an argument name that no tool may use."""
+        self._reserved[name] = self._plugin
+
+    def problem(self, text: str) -> None:
+        """Report something that keeps the agent from being built; other problems are looked for nevertheless."""
+        self.problems.append(f"plugin {self._plugin!r}: {text}")
+
+    # --- for the kernel ---
+
+    def take_tools(self, tools: Iterable[Any]) -> None:
+        """The application's tools."""
+        for item in tools:
+            try:
+                self._take(Tool.of(item), "app")
+            except AgentfpError as error:
+                self.problems.append(error)
+
+    def run_hooks(self) -> None:
+        """Call every ``configure``."""
+        for impl in self._plugins.table["configure"]:
+            self._plugin = impl.plugin
+            try:
+                impl.call(self)
+            except AgentfpError as error:
+                self.problems.append(error)
+            except Exception as error:
+                self.problems.append(f"plugin {impl.plugin!r} failed in configure with {type(error).__name__}: {error}")
+        self._plugin = "kernel"
+
+    def check(self) -> None:
+        """Look for declarations of plugins that are off, and for arguments with reserved names.
+
+        Raises:
+            AgentfpError: with all problems; of its own class when there is only one.
+        """
+        for tool, _ in self._tools.values():
+            for parameter, declarations in tool.declarations.items():
+                for declaration in declarations:
+                    if declaration.plugin not in self._plugins.by_name:
+                        self.problems.append(_missing_plugin(tool.name, parameter, type(declaration).__name__, declaration.plugin))
+            for parameter in tool.parameters:
+                owner = self._reserved.get(parameter)
+                if owner is not None:
+                    self.problems.append(
+                        ReservedArgumentError(
+                            f"tool {tool.name!r} has a parameter {parameter!r}, which plugin {owner!r} reserves; rename it"
+                        )
+                    )
+        raise_problems(self.problems)
+
+
+def _missing_plugin(tool: str, parameter: str, declaration: str, plugin: str) -> str:
+    return (
+        f"tool {tool!r}, parameter {parameter!r}: {declaration} is read by plugin {plugin!r}, which is off. "
+        f'Switch it on: pip install agentfp-{plugin}, then plugins = ["{plugin}"] in the config file or plugins=[...] in code'
+    )
+
+
+def raise_problems(problems: list[AgentfpError | str]) -> None:
+    """Raise all problems together; a single error as it is.
+
+    Raises:
+        AgentfpError: when there is any.
+    """
+    if not problems:
+        return
+    if len(problems) == 1 and isinstance(problems[0], AgentfpError):
+        raise problems[0]
+    texts: list[str] = []
+    for problem in problems:
+        texts += problem.problems if isinstance(problem, ConfigError) else (str(problem),)
+    causes = [problem for problem in problems if isinstance(problem, AgentfpError)]
+    raise ConfigError(texts) from (causes[0] if causes else None)

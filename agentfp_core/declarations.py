@@ -1,0 +1,17 @@
+"""Markers that plugins let people write on a tool's parameters: ``Annotated[str, FromPerson("Which period?")]``."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class Declaration:
+    """Base of a plugin's markers in ``Annotated``.
+
+    The kernel collects them for each parameter and refuses to build an agent whose tools carry a marker of a plugin
+    that is off. They are no part of the schema.
+    """
+
+    __slots__ = ()
+    plugin: ClassVar[str] = ""
+    """Name of the plugin that reads the marker."""

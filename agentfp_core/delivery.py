@@ -1,0 +1,183 @@
+"""Delivery to sinks: a bounded queue behind the redaction funnel, worked off in the background, with counted drops."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.lowlevel
+
+from agentfp_core.redaction import full_data, lean_data
+
+if TYPE_CHECKING:
+    from agentfp_core.events.base import Event, Payload
+    from agentfp_core.plugins import Impl
+    from agentfp_core.record import SegmentHeader
+    from agentfp_core.run import Run
+
+MAX_QUEUE = 10_000
+RELIEF_AT = 512
+RELIEF_SECONDS = 0.25
+EXPORT_SECONDS = 5.0
+FLUSH_SECONDS = 5.0
+CHUNK = 128
+
+
+class ExportedEvent:
+    """An event as a sink gets it: masked, and without content unless the sink's settings ask for it.
+
+    Attributes:
+        seq, name, ts_ns, offset_ns, turn, iteration, call_id, source: see :class:`agentfp.events.Event`.
+        header: the segment's header: root_id, run_id, session, identity, path.
+    """
+
+    __slots__ = ("_data", "_event", "_full", "header")
+
+    def __init__(self, event: Event, header: SegmentHeader, *, full: bool) -> None:
+        self._event = event
+        self.header = header
+        self._full = full
+        self._data: dict[str, Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("seq", "name", "ts_ns", "offset_ns", "turn", "iteration", "call_id", "source"):
+            return getattr(self._event, name)
+        raise AttributeError(f"an exported event has no {name!r}")
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The payload's fields; only names, numbers and digests in a lean view."""
+        if self._data is None:
+            self._data = full_data(self._event.payload) if self._full else lean_data(self._event.payload)
+        return self._data
+
+    @property
+    def payload(self) -> Payload | None:
+        """The typed payload, masked; None in a lean view."""
+        return self._event.payload if self._full else None
+
+    def __repr__(self) -> str:
+        return f"ExportedEvent({self._event.name!r}, seq={self._event.seq})"
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStats:
+    """What became of a run's events at its sinks.
+
+    Args:
+        delivered: events that all sinks were called with.
+        dropped: events that were given up, because the queue was full or the time at the end was up.
+        high_water: the longest the queue was.
+    """
+
+    delivered: int = 0
+    dropped: int = 0
+    high_water: int = 0
+
+
+class Delivery:
+    """The queue of one run.
+
+    Args:
+        run: the run.
+        impls: the ``export_event`` hooks, in order.
+        mask: the funnel; each event goes through it once.
+        max_queue: events that may wait; beyond it the oldest is dropped and counted.
+    """
+
+    def __init__(self, run: Run[Any], impls: tuple[Impl, ...], mask: Callable[[Event], Event], *, max_queue: int = MAX_QUEUE) -> None:
+        self._run = run
+        self._mask = mask
+        self._max = max_queue
+        self._queue: deque[tuple[Event, SegmentHeader]] = deque()
+        self._waiting: anyio.Event | None = None
+        self._closing = False
+        self._failed: set[str] = set()
+        plugins = run.agent.plugin_set.by_name
+        self._sinks = [(impl, plugins[impl.plugin].sees_content) for impl in impls]
+        self.wants_transient = any(getattr(plugins[impl.plugin], "transient", False) for impl in impls)
+        self.delivered = 0
+        self.dropped = 0
+        self.high_water = 0
+
+    @property
+    def stats(self) -> DeliveryStats:
+        """The counts so far."""
+        return DeliveryStats(self.delivered, self.dropped, self.high_water)
+
+    def put(self, event: Event, header: SegmentHeader) -> None:
+        """Queue an event of this run or of one nested in it."""
+        queue = self._queue
+        if len(queue) >= self._max:
+            queue.popleft()
+            self.dropped += 1
+        queue.append((event, header))
+        if self._waiting is not None:
+            self._waiting.set()
+            self._waiting = None
+
+    async def work(self) -> None:
+        """Work the queue off until the run closes it. Runs as a task beside the run."""
+        while True:
+            while self._queue:
+                await self._some()
+                await anyio.lowlevel.checkpoint()
+            if self._closing:
+                return
+            self._waiting = anyio.Event()
+            await self._waiting.wait()
+
+    async def _some(self) -> None:
+        self.high_water = max(self.high_water, len(self._queue))
+        for _ in range(min(CHUNK, len(self._queue))):
+            raw, header = self._queue.popleft()
+            event = self._mask(raw)
+            lean = full = None
+            for impl, content in self._sinks:
+                if content:
+                    full = full or ExportedEvent(event, header, full=True)
+                else:
+                    lean = lean or ExportedEvent(event, header, full=False)
+                await self._hand(impl, full if content and full else lean)
+            self.delivered += 1
+
+    async def _hand(self, impl: Impl, event: Any) -> None:
+        try:
+            answer = impl.call(event)
+            if impl.is_async or (answer is not None and hasattr(answer, "__await__")):
+                with anyio.fail_after(EXPORT_SECONDS):
+                    await answer
+        except Exception as error:  # a sink only watches
+            self._count(impl, error)
+
+    def _count(self, impl: Impl, error: Exception) -> None:
+        if impl.plugin in self._failed or self._run.closed:
+            failures = self._run.plugin_failures
+            failures[impl.plugin] = failures.get(impl.plugin, 0) + 1
+            return
+        self._failed.add(impl.plugin)
+        self._run.plugin_failed(impl.plugin, "export_event", "", "counted", error)
+
+    async def relieve(self) -> None:
+        """Slow the loop down for a moment when the queue grows, so that sinks keep up and nothing is dropped."""
+        if len(self._queue) < RELIEF_AT:
+            return
+        until = time.perf_counter() + RELIEF_SECONDS
+        while len(self._queue) > RELIEF_AT // 2 and time.perf_counter() < until:
+            await anyio.lowlevel.checkpoint()
+
+    async def close(self, seconds: float = FLUSH_SECONDS) -> None:
+        """Work off what waits, for at most ``seconds``; what is left is dropped and counted."""
+        self._closing = True
+        if self._waiting is not None:
+            self._waiting.set()
+            self._waiting = None
+        with anyio.move_on_after(seconds, shield=True):
+            while self._queue:
+                await self._some()
+        self.dropped += len(self._queue)
+        self._queue.clear()

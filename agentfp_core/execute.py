@@ -1,0 +1,255 @@
+"""Runs the allowed calls of a batch: side by side, in groups between barriers, each with its one outcome on the record."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from agentfp_core.asks import TOOL, PauseSignal, PendingAsk, answer_text, pending
+from agentfp_core.events.tool import ResultRefused, ToolDispatched
+from agentfp_core.jsontext import canonical
+from agentfp_core.outcomes import UNKNOWN, end_call
+from agentfp_core.results import Rendered, ceiling_refusal, failure_text, render, timeout_text
+from agentfp_core.state import occurrence_key
+from agentfp_core.tool_context import ToolContext
+from agentfp_core.verdicts import Approval
+
+if TYPE_CHECKING:
+    from agentfp_core.batch import Batch, CallView
+    from agentfp_core.run import Run
+    from agentfp_core.tools import Tool
+
+
+class ChildPaused(BaseException):
+    """Carries the questions of a nested run that paused out of the tool that runs it."""
+
+    def __init__(self, asks: list[PendingAsk]) -> None:
+        self.asks = asks
+        super().__init__("a nested run paused outside of a tool call")
+
+
+@dataclass
+class ToolAnswers:
+    """A person's answers to what tools asked: by call, then by field key."""
+
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+async def run_calls(run: Run[Any], batch: Batch, answers: ToolAnswers) -> list[PendingAsk]:
+    """Run every live call that is allowed.
+
+    Args:
+        run: the run.
+        batch: the calls, past all gates.
+        answers: on a resume, what was answered to questions of tools.
+
+    Returns:
+        Questions that tools raised; the calls behind them wait. Empty when all calls have their outcome.
+    """
+    _take_answers(run, batch, answers)
+    _close_unknown(run, batch)
+    for group in _groups(batch.live):
+        asks = await _run_group(run, batch, group)
+        if asks:
+            return asks
+    return []
+
+
+def _take_answers(run: Run[Any], batch: Batch, answers: ToolAnswers) -> None:
+    """A person's answer is the result of the tool that asked; the tool is not run again."""
+    for call_id, values in answers.values.items():
+        call = batch.get(call_id)
+        if call is None or not call.live:
+            continue
+        declined = next((value for value in values.values() if isinstance(value, Approval)), None)
+        if declined is not None and not declined.approved:
+            note = f": {declined.note}" if declined.note else ""
+            end_call(run, call, "declined", f"declined by human{note}", ran=True)
+            continue
+        plain = {key: "approved" if isinstance(value, Approval) else value for key, value in values.items()}
+        text = answer_text(plain["answer"]) if set(plain) == {"answer"} else canonical({"status": "input_received", "values": plain})
+        end_call(run, call, "success", text, ran=True)
+
+
+def _close_unknown(run: Run[Any], batch: Batch) -> None:
+    """A call that was dispatched in an earlier leg and has no outcome may have run: only an idempotent one runs again."""
+    opened = run.state.batch
+    if opened is None:
+        return
+    for call in batch.live:
+        if call.id in opened.dispatched and call.id not in run.child_answers and not (call.tool is not None and call.tool.idempotent):
+            end_call(run, call, "unknown", UNKNOWN.format(name=call.name), ran=True)
+
+
+def _groups(calls: Sequence[CallView]) -> Iterator[list[CallView]]:
+    """Calls that may run side by side; one that changes something stands alone."""
+    group: list[CallView] = []
+    for call in calls:
+        if call.mutating:
+            if group:
+                yield group
+            yield [call]
+            group = []
+        else:
+            group.append(call)
+    if group:
+        yield group
+
+
+async def _run_group(run: Run[Any], batch: Batch, group: list[CallView]) -> list[PendingAsk]:
+    run.emit(ToolDispatched(tuple([call.id for call in group])))
+    run.flush()
+    asks: list[PendingAsk] = []
+    if len(group) == 1:
+        asks += await _run_one(run, batch, group[0], 0)
+    else:
+        found: dict[str, list[PendingAsk]] = {}
+        limiter = anyio.CapacityLimiter(run.agent.tool_concurrency)
+        same: dict[str, int] = {}
+
+        async def one(call: CallView, earlier: int) -> None:
+            async with limiter:
+                found[call.id] = await _run_one(run, batch, call, earlier)
+
+        async with anyio.create_task_group() as tasks:
+            for call in group:
+                key = occurrence_key(call.proposed)
+                tasks.start_soon(one, call, same.get(key, 0))
+                same[key] = same.get(key, 0) + 1
+        for call in group:
+            asks += found.get(call.id, [])
+    run.flush()
+    return asks
+
+
+async def _run_one(run: Run[Any], batch: Batch, call: CallView, earlier: int) -> list[PendingAsk]:
+    """Run one call and file its outcome, whatever it is.
+
+    Returns:
+        The questions it raised; then it has no outcome yet.
+    """
+    tool = call.tool
+    assert tool is not None
+    run.phase = "tool"
+    begun = time.perf_counter_ns()
+    occurrence = run.state.occurrences.get(occurrence_key(call.proposed), 0) + earlier
+    try:
+        value = await _invoke(run, tool, ToolContext(run, call, occurrence), call)
+    except PauseSignal as signal:
+        try:
+            return pending(TOOL, signal.ask, call.id)
+        except Exception as error:  # a malformed question is the tool's own failure
+            end_call(run, call, "failure", failure_text(error), ran=True, duration_ms=_ms(begun), error=error)
+    except ChildPaused as paused:
+        return paused.asks
+    except _TimedOut:
+        end_call(
+            run,
+            call,
+            "failure",
+            timeout_text(call.name, tool.timeout or 0),
+            ran=True,
+            duration_ms=_ms(begun),
+            error=TimeoutError("timeout"),
+        )
+    except Exception as error:
+        text = failure_text(error)
+        end_call(run, call, "failure", text, ran=True, duration_ms=_ms(begun), error=error, fingerprint=_fingerprint(tool, call, text))
+    except BaseException:
+        in_thread = not tool.is_async and not tool.inline
+        text = UNKNOWN.format(name=call.name) if in_thread else f"{call.name} was cancelled before it ended."
+        end_call(run, call, "unknown" if in_thread else "cancelled", text, ran=True, duration_ms=_ms(begun), cause="cancelled")
+        raise
+    else:
+        _file(run, batch, tool, call, value, _ms(begun))
+    finally:
+        if run.agent.sessions.has_call_scope:
+            await _end_call_sessions(run, call.id)
+    return []
+
+
+async def _end_call_sessions(run: Run[Any], call_id: str) -> None:
+    with anyio.CancelScope(shield=True):
+        await run.agent.sessions.end_call(call_id, emit=run.emit, run_id=run.session_key)
+
+
+def _ms(begun: int) -> int:
+    return (time.perf_counter_ns() - begun) // 1_000_000
+
+
+class _TimedOut(Exception):
+    """The tool's own time was up."""
+
+
+async def _invoke(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any], call: CallView) -> Any:
+    kwargs = call.kwargs if call.kwargs is not None else call.arguments
+    if tool.timeout is None:
+        return await _call(run, tool, context, kwargs)
+    with anyio.move_on_after(tool.timeout) as scope:
+        return await _call(run, tool, context, kwargs)
+    if scope.cancelled_caught:
+        raise _TimedOut
+    return None
+
+
+async def _call(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any], kwargs: Any) -> Any:
+    if tool.is_async:
+        return await tool.invoke(context, kwargs)
+    if tool.inline:
+        value = tool.invoke(context, kwargs)
+        return await value if inspect.isawaitable(value) else value
+
+    def in_thread() -> Any:
+        try:
+            return tool.invoke(context, kwargs)
+        except PauseSignal as signal:  # carried by hand, for a thread's future is no place for a BaseException
+            return signal
+
+    value = await anyio.to_thread.run_sync(in_thread, abandon_on_cancel=True, limiter=run.agent.thread_limiter())
+    if isinstance(value, PauseSignal):
+        raise value
+    return await value if inspect.isawaitable(value) else value
+
+
+def _file(run: Run[Any], batch: Batch, tool: Tool[..., Any], call: CallView, value: Any, duration_ms: int) -> None:
+    """File what a tool returned."""
+    made: Rendered = render(value)
+    ceiling = tool.result_ceiling
+    if ceiling is not None and len(made.text) > ceiling.max_chars:
+        run.emit(ResultRefused(tool.name, len(made.text), ceiling.max_chars, ceiling.narrow_by), call_id=call.id)
+        end_call(run, call, "invalid", ceiling_refusal(tool, len(made.text)), ran=True, duration_ms=duration_ms)
+        return
+    batch.values[call.id] = value
+    end_call(
+        run,
+        call,
+        made.outcome or "success",
+        made.text,
+        ran=True,
+        duration_ms=duration_ms,
+        parts=made.parts,
+        private=made.private_json,
+        fingerprint=_fingerprint(tool, call, made.text) if run.agent.repeated_call_note else None,
+        child_run=_child_run(run, call.id),
+    )
+
+
+def _child_run(run: Run[Any], call_id: str) -> str | None:
+    child = run.record.children.get(call_id) if run.record.children else None
+    return None if child is None else child.run_id
+
+
+def _fingerprint(tool: Tool[..., Any], call: CallView, text: str) -> str:
+    """What is the same when a call is repeated: tool and arguments, and the result unless the tool says otherwise."""
+    hasher = hashlib.blake2b(f"{call.name}\x1f{call.arguments_json}".encode("utf-8", "surrogatepass"), digest_size=8)
+    if tool.repeated_when == "result":
+        hasher.update(b"\x1f")
+        hasher.update(text.encode("utf-8", "surrogatepass"))
+    return hasher.hexdigest()

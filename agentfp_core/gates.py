@@ -1,0 +1,253 @@
+"""``before_tool``: the calls of a batch go through its phases, and come out live, refused, or waiting for a person."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agentfp_core import arguments, jsontext
+from agentfp_core.asks import PendingAsk, live_asks, pending, refuse_unasked
+from agentfp_core.calling import check_verdict, each, file_verdict, invoke
+from agentfp_core.errors import PluginError
+from agentfp_core.events.pause import ApprovalDecided
+from agentfp_core.events.tool import AnsweredOffWire, ArgsInvalid, Outcome
+from agentfp_core.hookspecs import PHASES
+from agentfp_core.outcomes import end_call
+from agentfp_core.results import unknown_tool_text
+from agentfp_core.run import KERNEL
+from agentfp_core.tool_context import ToolContext
+from agentfp_core.verdicts import Allow, Approval, AskField, AskPerson, Deny, Halt
+
+if TYPE_CHECKING:
+    from agentfp_core.batch import Batch, CallView
+    from agentfp_core.events.hook import VerdictFiled
+    from agentfp_core.plugins import Impl
+    from agentfp_core.run import Run
+
+ORDER = PHASES["before_tool"]
+AGAIN = ("authorize", "validate")
+DENIED = "This call is not permitted."
+FAILED = "This call could not be checked and was not run. Go on without it."
+
+
+class Gate:
+    """One pass of a batch through the phases.
+
+    Args:
+        run: the run.
+        batch: the calls.
+        resumed_at: the phase of the pause that was answered; None on a first pass.
+        asked: on a resume, the plugins that asked, each with the calls it asked about.
+    """
+
+    def __init__(
+        self, run: Run[Any], batch: Batch, *, resumed_at: str | None = None, asked: Mapping[str, set[str | None]] | None = None
+    ) -> None:
+        self.run = run
+        self.batch = batch
+        self.resumed_at = resumed_at
+        self.asked = asked or {}
+        self.asks: list[PendingAsk] = []
+        self._phases = run.agent.plugin_set.phases["before_tool"]
+
+    async def go(self) -> tuple[str, list[PendingAsk]] | None:
+        """Take the batch through the phases.
+
+        Returns:
+            The phase and its questions when the run must pause; None when all calls are decided.
+        """
+        at = len(ORDER) if self.resumed_at == "tool" else -1 if self.resumed_at is None else ORDER.index(self.resumed_at)
+        for index, phase in enumerate(ORDER):
+            if index < at and phase not in AGAIN:
+                continue
+            await self._phase(phase, again=index < at, answered=index == at)
+            if self.batch.halt is not None:
+                return None
+            asks = live_asks(self.asks, self.batch)
+            if asks:
+                return phase, asks
+            self.asks.clear()
+            if not self.batch.live:
+                return None
+        return None
+
+    async def _phase(self, phase: str, *, again: bool, answered: bool) -> None:
+        if phase == "screen":
+            self._refuse_unknown()
+        elif phase == "validate":
+            self._validate()
+        elif phase == "consent":
+            if answered:
+                self._take_decisions()
+            await self._consent()
+        impls = self._phases[phase]
+        if answered:
+            impls = tuple(impl for impl in impls if impl.plugin in self.asked)
+        if impls:
+            await self._hooks(phase, impls, again=again, answered=answered)
+
+    # --- hooks ---
+
+    async def _hooks(self, phase: str, impls: tuple[Impl, ...], *, again: bool, answered: bool) -> None:
+        units: list[tuple[Impl, CallView | None]] = []
+        for impl in impls:
+            if impl.per == "batch":
+                units.append((impl, None))
+            else:
+                units += [(impl, call) for call in self.batch.calls if call.live and (not answered or self._asked_about(impl, call))]
+
+        async def step(impl: Impl, call: CallView | None) -> bool:
+            if call is None:
+                if self.batch.live:
+                    self._take_batch(impl, await invoke(self.run, impl, (self.batch, self.run)), again=again)
+            elif call.live:
+                verdict = check_verdict(impl, await invoke(self.run, impl, (call, self.batch, self.run)))
+                if verdict is not None:
+                    self._apply(impl, call, verdict, again=again)
+            return self.batch.halt is None
+
+        def failed(impl: Impl, call: CallView | None, error: Exception) -> bool:
+            self.run.plugin_failed(impl.plugin, impl.moment, phase, "call-refused", error)
+            for refused in self.batch.live if call is None else (call,):
+                if refused.live:
+                    self._refuse(refused, "denied", FAILED, f"plugin {impl.plugin} failed")
+            return True
+
+        self._screen(on=phase == "screen")
+        await each(units, step, failed)
+        self._screen(on=False)
+
+    def _screen(self, *, on: bool) -> None:
+        for call in self.batch.calls:
+            call._screening = on
+
+    def _asked_about(self, impl: Impl, call: CallView) -> bool:
+        about = self.asked.get(impl.plugin, set())
+        return None in about or call.id in about
+
+    def _take_batch(self, impl: Impl, answer: Any, *, again: bool) -> None:
+        if answer is None:
+            return
+        if isinstance(answer, AskPerson):
+            if not again:
+                self._ask(impl, answer, None)
+            return
+        if not isinstance(answer, Mapping) or any(self.batch.get(key) is None for key in answer):
+            msg = f"plugin {impl.plugin!r} with per='batch' must answer None, AskPerson or a mapping of call id to verdict, got a {type(answer).__name__}"
+            raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
+        checked = {call_id: check_verdict(impl, verdict) for call_id, verdict in answer.items()}
+        for call in self.batch.live:
+            if checked.get(call.id) is not None:
+                self._apply(impl, call, checked[call.id], again=again)
+
+    def _apply(self, impl: Impl, call: CallView, verdict: Any, *, again: bool) -> None:
+        if again and not isinstance(verdict, (Deny, Halt)):
+            return
+        if impl.phase == "screen" and not isinstance(verdict, (Deny, Halt)):
+            if isinstance(verdict, AskPerson):
+                raise refuse_unasked(impl.plugin, impl.moment)
+            return
+        if isinstance(verdict, AskPerson):
+            self._ask(impl, verdict, call.id)
+            return
+        text = None if not isinstance(verdict, Allow) or verdict.args is None else jsontext.canonical(dict(verdict.args))
+        file_verdict(self.run, impl, verdict, call.id)
+        if text is not None:
+            call.arguments_json = text
+            if ORDER.index(impl.phase) > ORDER.index("validate"):
+                self._validate_one(call)
+        elif isinstance(verdict, Deny):
+            self._refuse(call, "denied", verdict.tell_model or DENIED, verdict.rule)
+        elif isinstance(verdict, Halt):
+            self._refuse(call, "halted", verdict.tell_model or DENIED, verdict.rule)
+            self.batch.halt = (call.id, verdict.reason, verdict.tell_model, impl.plugin)
+
+    def _ask(self, impl: Impl, ask: AskPerson, call_id: str | None) -> None:
+        self.asks += pending(impl.plugin, ask, call_id)
+
+    def _refuse(self, call: CallView, outcome: Outcome, text: str, cause: str | None = None) -> None:
+        end_call(self.run, call, outcome, text, ran=False, cause=cause)
+
+    # --- the kernel's own phases ---
+
+    def _refuse_unknown(self) -> None:
+        tools = self.run.agent.tools
+        for call in self.batch.live:
+            if call.tool is None:
+                self._refuse(call, "failure", unknown_tool_text(call.name, tools), "unknown tool")
+            elif call.name in self.run.state.served.held_out or not self._on_wire(call.name):
+                self.run.emit(AnsweredOffWire(call.name), call_id=call.id)
+                self._refuse(call, "denied", f"The tool {call.name} is not available now.", "off the wire")
+
+    def _on_wire(self, name: str) -> bool:
+        return any(spec.name == name for spec in self.run.state.served.specs())
+
+    def _validate(self) -> None:
+        for call in self.batch.live:
+            self._validate_one(call)
+
+    def _validate_one(self, call: CallView) -> None:
+        tool, mode = call.tool, self.run.agent.argument_validation
+        assert tool is not None
+        checked = arguments.validate(tool, call.arguments_json)
+        if isinstance(checked, arguments.Validated):
+            call.kwargs = checked.arguments
+            return
+        if mode != "off":
+            self.run.emit(ArgsInvalid(tool.name, checked.issues, mode == "enforce"), call_id=call.id)
+        if mode == "enforce" or (not call.arguments and call.arguments_json != "{}"):
+            self._refuse(call, "invalid", checked.message)
+        else:
+            call.kwargs = call.arguments
+
+    # --- approvals ---
+
+    async def _consent(self) -> None:
+        for call in self.batch.live:
+            tool = call.tool
+            if tool is not None and tool.approval is not False and not call.approved and await self._needed(call):
+                prompt = f"May {tool.name} run?"
+                from agentfp_core.approval import evidence_pack
+
+                pack = jsontext.canonical(evidence_pack(self.run, call))
+                self.asks.append(PendingAsk(KERNEL, AskField(f"approve {call.id}", prompt, "decision"), call.id, pack))
+
+    async def _needed(self, call: CallView) -> bool:
+        approval = call.tool.approval if call.tool is not None else False
+        if not callable(approval):
+            return bool(approval)
+        try:
+            answer = approval(ToolContext(self.run, call, 0), dict(call.kwargs or {}))
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except Exception as error:  # whether a person must be asked could not be told, so ask
+            self.run.plugin_failed(KERNEL, "before_tool", "consent", "call-refused", error)
+            return True
+        return bool(answer)
+
+    def _take_decisions(self) -> None:
+        for key, decision in self.batch.answers.get(KERNEL, {}).items():
+            call = self.batch.get(key.removeprefix("approve "))
+            if call is not None and call.live and isinstance(decision, Approval):
+                self._decide(call, decision)
+
+    def _decide(self, call: CallView, decision: Approval) -> None:
+        changed = decision.approved and decision.args is not None
+        self.run.emit(ApprovalDecided(call.name, decision.approved, decision.by, decision.note, changed), call_id=call.id)
+        if not decision.approved:
+            note = f": {decision.note}" if decision.note else ""
+            self._refuse(call, "declined", f"declined by human{note}")
+            return
+        args = None if decision.args is None else jsontext.canonical(dict(decision.args))
+        self.run.emit(_approved(args), call_id=call.id)
+        call.approved = True
+        if args is not None:
+            call.arguments_json = args
+            self._validate_one(call)
+
+
+def _approved(args: str | None) -> VerdictFiled:
+    from agentfp_core.events.hook import VerdictFiled
+
+    return VerdictFiled("before_tool", "consent", KERNEL, "Allow", arguments=args)

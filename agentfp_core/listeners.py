@@ -1,0 +1,87 @@
+"""Listeners: functions of the application that are called with each event, in place, as it happens."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agentfp_core.errors import ConfigError
+from agentfp_core.record import matcher
+
+if TYPE_CHECKING:
+    from agentfp_core.events.base import Event
+
+Listener: TypeAlias = "Callable[[Event], Any]"
+ListenerSpec: TypeAlias = "Listener | Mapping[str, Listener] | Iterable[tuple[str, Listener]] | None"
+"""A function for all events, a mapping of pattern to function, or pairs of them. Patterns: a name, ``agentfp.tool.*``, ``*``."""
+
+
+class Listeners:
+    """The listeners of one run. One that raises is counted and never breaks the run.
+
+    Args:
+        *specs: listeners of the agent and of the run.
+        outer: the listeners of the run that this one is nested in; they hear it too.
+
+    Raises:
+        ConfigError: a listener is no function, or is a coroutine function.
+    """
+
+    def __init__(self, *specs: ListenerSpec, outer: Listeners | None = None) -> None:
+        self._pairs = [pair for spec in specs for pair in _pairs(spec)]
+        if outer is not None:
+            self._pairs += outer._pairs
+        self._by_name: dict[str, tuple[Listener, ...]] = {}
+        self.mask: Callable[[Event], Event] | None = None
+        self.failures = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._pairs)
+
+    def _for(self, name: str) -> tuple[Listener, ...]:
+        found = self._by_name.get(name)
+        if found is None:
+            exact = [f for p, f in self._pairs if p == name]
+            domain = [f for p, f in self._pairs if p.endswith(".*") and matcher(p)(name)]
+            everything = [f for p, f in self._pairs if p == "*"]
+            found = self._by_name[name] = (*exact, *domain, *everything)
+        return found
+
+    def hears(self, name: str) -> bool:
+        """Whether any listener gets events of this name."""
+        return bool(self._pairs) and bool(self._for(name))
+
+    def tell(self, event: Event) -> list[Exception]:
+        """Call the listeners: those of the exact name first, then of the domain, then of all.
+
+        Returns:
+            What they raised.
+        """
+        failures: list[Exception] = []
+        listeners = self._for(event.name)
+        if listeners and self.mask is not None:
+            event = self.mask(event)
+        for listener in listeners:
+            try:
+                listener(event)
+            except Exception as error:  # a listener only watches
+                failures.append(error)
+        self.failures += len(failures)
+        return failures
+
+
+def _pairs(spec: ListenerSpec) -> list[tuple[str, Listener]]:
+    if spec is None:
+        return []
+    pairs: list[Any] = [("*", spec)] if callable(spec) else list(spec.items()) if isinstance(spec, Mapping) else list(spec)
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])):
+            raise ConfigError(
+                f"listeners takes functions of an event by pattern, such as {{'agentfp.tool.*': print}}; got a {type(pair).__name__}"
+            )
+        if inspect.iscoroutinefunction(pair[1]) or inspect.iscoroutinefunction(getattr(pair[1], "__call__", None)):
+            raise ConfigError(
+                f"the listener of {pair[0]!r} is a coroutine function and would never be awaited; use agent.stream(...), or a plugin with export_event"
+            )
+    return pairs

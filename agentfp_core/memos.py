@@ -1,0 +1,79 @@
+"""Plugins' memos: what a plugin computes of the record, live and on anything that holds a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from agentfp_core.checkpoint import Checkpoint
+from agentfp_core.events.base import Event, Payload
+from agentfp_core.record import Record, matcher, upgrade
+
+if TYPE_CHECKING:
+    from agentfp_core.plugins import Plugin
+
+
+@runtime_checkable
+class HasRecord(Protocol):
+    """Anything with a record: a result, a pause, a conversation."""
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+
+
+MemoSource: TypeAlias = HasRecord | Record | Checkpoint | str | Path
+
+
+class Memo:
+    """The memo of one plugin in one run, kept up to date event by event."""
+
+    __slots__ = ("_fits", "_fold", "_types", "state")
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.state: Any = plugin.initial()
+        self._fold = plugin.fold
+        self._fits = _fits(plugin.memo_events)
+        self._types: dict[str, type[Payload]] = {kind.event_name: kind for kind in plugin.events}
+
+    def reads(self, name: str) -> bool:
+        """Whether the memo depends on events of this name."""
+        return self._fits(name)
+
+    def apply(self, event: Event) -> None:
+        """Fold one event in."""
+        kind = self._types.get(event.name)
+        self.state = self._fold(self.state, event if kind is None else upgrade(event, kind))
+
+
+def _fits(patterns: Iterable[str]) -> Callable[[str], bool]:
+    tests = [matcher(pattern) for pattern in patterns]
+    return lambda name: any(test(name) for test in tests)
+
+
+def record_of(source: MemoSource) -> Record:
+    """The record in a result, a checkpoint, a record or a file.
+
+    Args:
+        source: any of these; a path is loaded.
+    """
+    if isinstance(source, Record):
+        return source
+    if isinstance(source, (str, Path)):
+        return Record.load(source)
+    return source.record
+
+
+def memo_of(plugin: Plugin | type[Plugin], source: MemoSource) -> Any:
+    """Compute a plugin's memo over a record, as a live run would have.
+
+    Args:
+        plugin: the plugin, or its class (then with default settings).
+        source: what holds the record.
+    """
+    memo = Memo(plugin() if isinstance(plugin, type) else plugin)
+    for event in record_of(source):
+        if memo.reads(event.name):
+            memo.apply(event)
+    return memo.state

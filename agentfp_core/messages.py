@@ -1,0 +1,413 @@
+"""Provider-neutral, immutable messages: parts, tool calls, thinking, usage, stop reasons, and the history they form."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import pydantic_core
+
+from agentfp_core import jsontext
+from agentfp_core.errors import CheckpointError, ProviderProtocolError
+
+if TYPE_CHECKING:
+    from agentfp_core.record import Record
+    from agentfp_core.result import Head
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+Author: TypeAlias = str
+"""Who wrote a message: ``person``, ``model``, ``tool``, ``app``, ``library``, or ``plugin:NAME``."""
+
+
+class StopReason(str, enum.Enum):
+    """Why a model stopped, in a closed set; the provider's own word is kept beside it."""
+
+    STOP = "stop"
+    TOOL_USE = "tool_use"
+    MAX_TOKENS = "max_tokens"
+    CONTEXT_WINDOW = "context_window"
+    REFUSAL = "refusal"
+    CONTENT_FILTER = "content_filter"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image of a message.
+
+    Args:
+        media_type: for example ``image/png``.
+        data: the bytes; or
+        url: where the provider finds it.
+    """
+
+    media_type: str
+    data: bytes | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """A document of a message, for example a PDF.
+
+    Args:
+        media_type: for example ``application/pdf``.
+        data: the bytes; or
+        url: where the provider finds it.
+        name: the name of the file.
+    """
+
+    media_type: str
+    data: bytes | None = None
+    url: str | None = None
+    name: str | None = None
+
+
+Part: TypeAlias = ImagePart | DocumentPart
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlock:
+    """A block of a model's thinking; it goes back to the provider byte by byte as it came.
+
+    Args:
+        text: the thinking, empty where the provider redacts it.
+        signature: the provider's seal over the block.
+        redacted: the provider gave an opaque block.
+        provider_meta: JSON text that only the provider understands.
+    """
+
+    text: str
+    signature: str | None = None
+    redacted: bool = False
+    provider_meta: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to call a tool.
+
+    Args:
+        id: unique in the conversation; an empty one is minted by the kernel.
+        name: the tool's name as the model wrote it.
+        arguments_json: the proposed arguments as JSON text, canonical where it parses.
+        provider_meta: JSON text that goes back to the provider byte by byte.
+    """
+
+    id: str
+    name: str
+    arguments_json: str = "{}"
+    provider_meta: str | None = None
+
+    @classmethod
+    def make(cls, name: str, arguments: Mapping[str, Any] | str | None, *, id: str = "", provider_meta: str | None = None) -> ToolCall:
+        """Make a call of what a provider sends.
+
+        Args:
+            name: the tool's name.
+            arguments: an object, or JSON text of one as streamed; text that does not parse is kept, and the call will
+                be answered as invalid.
+            id: the provider's id of the call.
+            provider_meta: opaque JSON text.
+
+        Raises:
+            ProviderProtocolError: the arguments are neither an object nor text.
+        """
+        if arguments is None or arguments == "":
+            text = "{}"
+        elif isinstance(arguments, str):
+            try:
+                text = jsontext.canonical(jsontext.parse(arguments))
+            except ValueError:
+                text = arguments
+        elif isinstance(arguments, Mapping):
+            text = jsontext.canonical(dict(arguments))
+        else:
+            msg = f"the arguments of a call of {name!r} must be an object, got a {type(arguments).__name__}"
+            raise ProviderProtocolError(msg)
+        return cls(id, name, text, provider_meta)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The proposed arguments, parsed anew for each reader; ``{}`` when the text is no JSON object."""
+        try:
+            value = jsontext.parse(self.arguments_json)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a provider reported; ``None`` is "not reported", which is not 0.
+
+    Args:
+        input: tokens of the request, cached ones included.
+        output: tokens of the reply, thinking included.
+        cache_read: of the input, read from the provider's cache.
+        cache_write: of the input, written to it.
+        thinking: of the output, spent on thinking.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    thinking: int | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            _plus(self.input, other.input),
+            _plus(self.output, other.output),
+            _plus(self.cache_read, other.cache_read),
+            _plus(self.cache_write, other.cache_write),
+            _plus(self.thinking, other.thinking),
+        )
+
+    @property
+    def total(self) -> int:
+        """Input and output tokens together, what was not reported left out."""
+        return (self.input or 0) + (self.output or 0)
+
+
+def _plus(left: int | None, right: int | None) -> int | None:
+    if left is None:
+        return right
+    return left if right is None else left + right
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. Tool content and plugins' notes stand apart.
+
+    Args:
+        id: unique in the conversation.
+        role: who speaks, as providers know it.
+        content: the text. Of a tool message: what ``after_result`` made of the tool's own result.
+        turn: number of the person's turn it belongs to, from 1.
+        author: who really wrote it.
+        tool_calls: calls that an assistant message proposes.
+        tool_call_id: the call that a tool message answers.
+        tool_name: the tool of that call.
+        notes: sentences that plugins and the kernel add for the model after a tool's content.
+        parts: images and documents.
+        thinking: thinking blocks of an assistant message.
+        own: the model's own text, where reply filters made ``content`` of it; the provider gets this one back.
+    """
+
+    id: str
+    role: Role
+    content: str
+    turn: int = 0
+    author: Author = "person"
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    thinking: tuple[ThinkingBlock, ...] = ()
+    own: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text as a model reads it: its own text or the content, then the notes, each on lines of its own."""
+        base = self.content if self.own is None else self.own
+        return "\n\n".join((base, *self.notes)) if self.notes else base
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as JSON data; :func:`message_from_dict` takes it back. Fields at their default are left out."""
+        data: dict[str, Any] = {"id": self.id, "role": self.role, "content": self.content, "turn": self.turn, "author": self.author}
+        if self.tool_calls:
+            data["tool_calls"] = [
+                _without_none({"id": c.id, "name": c.name, "arguments": c.arguments_json, "provider_meta": c.provider_meta})
+                for c in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            data["tool_call_id"] = self.tool_call_id
+        if self.tool_name is not None:
+            data["tool_name"] = self.tool_name
+        if self.notes:
+            data["notes"] = list(self.notes)
+        if self.parts:
+            data["parts"] = [part_to_dict(part) for part in self.parts]
+        if self.thinking:
+            data["thinking"] = [_without_none({f.name: getattr(block, f.name) for f in fields(block)}) for block in self.thinking]
+        if self.own is not None:
+            data["own"] = self.own
+        return data
+
+
+def _without_none(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def part_to_dict(part: Part) -> dict[str, Any]:
+    """An image or a document as JSON data, its bytes in base64."""
+    data = base64.b64encode(part.data).decode("ascii") if part.data is not None else None
+    kind = "image" if isinstance(part, ImagePart) else "document"
+    return _without_none({"kind": kind, "media_type": part.media_type, "data": data, "url": part.url, "name": getattr(part, "name", None)})
+
+
+def part_from_dict(data: Mapping[str, Any]) -> Part:
+    """The inverse of :func:`part_to_dict`."""
+    raw = base64.b64decode(data["data"]) if data.get("data") is not None else None
+    if data["kind"] == "image":
+        return ImagePart(data["media_type"], raw, data.get("url"))
+    return DocumentPart(data["media_type"], raw, data.get("url"), data.get("name"))
+
+
+_ROLES = ("system", "user", "assistant", "tool")
+_AUTHOR_OF_ROLE = {"user": "person", "assistant": "model", "tool": "tool", "system": "app"}
+
+
+def message_from_dict(data: Any, index: int, *, id: str) -> Message:
+    """Read one message of a history.
+
+    Args:
+        data: what :meth:`Message.to_dict` gives, or a ``{"role", "content"}`` mapping from elsewhere; calls may be in
+            the flat form or in that of OpenAI (``function`` with ``name`` and ``arguments``).
+        index: its place, for the error.
+        id: an id to use where the data has none.
+
+    Raises:
+        CheckpointError: the data is no message; names the index and the field.
+    """
+
+    def refuse(what: str) -> CheckpointError:
+        return CheckpointError(f"message {index} of the history {what}")
+
+    if not isinstance(data, Mapping):
+        raise refuse(f"must be an object, got a {type(data).__name__}")
+    role, content = data.get("role"), data.get("content")
+    if role not in _ROLES:
+        raise refuse(f"needs a role, one of {', '.join(_ROLES)}")
+    if content is None and data.get("tool_calls"):
+        content = ""
+    if not isinstance(content, str):
+        raise refuse(f"needs a text in 'content', got a {type(content).__name__}")
+    try:
+        return Message(
+            id=str(data.get("id") or id),
+            role=role,
+            content=content,
+            turn=int(data.get("turn", 0)),
+            author=str(data.get("author", _AUTHOR_OF_ROLE[role])),
+            tool_calls=tuple(_call_from_dict(call) for call in data.get("tool_calls") or ()),
+            tool_call_id=data.get("tool_call_id"),
+            tool_name=data.get("tool_name"),
+            notes=tuple(str(note) for note in data.get("notes", ())),
+            parts=tuple(part_from_dict(part) for part in data.get("parts", ())),
+            thinking=tuple(ThinkingBlock(**block) for block in data.get("thinking", ())),
+            own=data.get("own"),
+        )
+    except (KeyError, TypeError, ValueError, ProviderProtocolError) as error:
+        raise refuse(f"has a field that cannot be read ({type(error).__name__})") from error
+
+
+def _call_from_dict(data: Mapping[str, Any]) -> ToolCall:
+    function = data.get("function", data)
+    return ToolCall.make(function["name"], function.get("arguments"), id=str(data["id"]), provider_meta=data.get("provider_meta"))
+
+
+class History(Sequence[Message]):
+    """The messages of a conversation, in order; immutable, and cheap to extend.
+
+    Histories that grow from one another share one list; each sees only its own length of it.
+    """
+
+    __slots__ = ("_head", "_items", "_length", "_record", "root_id")
+
+    def __init__(self, messages: Iterable[Message] = (), *, root_id: str | None = None) -> None:
+        self._items: list[Message] = list(messages)
+        self._length = len(self._items)
+        self.root_id = root_id
+        self._record: Record | None = None
+        self._head: Head | None = None
+
+    @classmethod
+    def view_of(cls, items: list[Message], length: int, *, root_id: str | None = None, record: Record | None = None) -> History:
+        """A history over the first ``length`` messages of a list that only ever grows."""
+        self = cls.__new__(cls)
+        self._items = items
+        self._length = length
+        self.root_id = root_id
+        self._record = record
+        self._head = None
+        return self
+
+    @property
+    def record(self) -> Record | None:
+        """The record that these messages are on, when the history comes from a run of this process."""
+        return self._record
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | list[Message]:
+        if isinstance(index, slice):
+            return [self._items[i] for i in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._items[index if index >= 0 else self._length + index]
+
+    def __iter__(self) -> Iterator[Message]:
+        items = self._items
+        for index in range(self._length):
+            yield items[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, History) and len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"History({self._length} messages)"
+
+    def to_json(self) -> str:
+        """The history as JSON text; :meth:`from_json` and the ``history`` argument of a run take it back."""
+        return json.dumps({"version": 1, "root_id": self.root_id, "messages": [m.to_dict() for m in self]}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> History:
+        """Read what :meth:`to_json` wrote, or a JSON list of ``{"role", "content"}`` objects.
+
+        Raises:
+            CheckpointError: the text is no history, or of a version that this library does not read.
+        """
+        try:
+            data = pydantic_core.from_json(text)
+        except ValueError as error:
+            raise CheckpointError("a history must be JSON text as to_json() gives it; this is not JSON") from error
+        return cls.of(data)
+
+    @classmethod
+    def of(cls, data: History | str | bytes | Mapping[str, Any] | Sequence[Any]) -> History:
+        """Make a history of whatever form one comes in.
+
+        Args:
+            data: a history, its JSON text, the parsed JSON, or a list of messages or ``{"role", "content"}`` mappings.
+
+        Raises:
+            CheckpointError: it is none of these; names the index of the message at fault.
+        """
+        if isinstance(data, History):
+            return data
+        if isinstance(data, (str, bytes)):
+            return cls.from_json(data)
+        root_id = None
+        if isinstance(data, Mapping):
+            if data.get("version") != 1:
+                raise CheckpointError(f"a history of version {data.get('version')!r} cannot be read; this library reads version 1")
+            root_id, data = data.get("root_id"), data.get("messages", ())
+        if not isinstance(data, Sequence):
+            raise CheckpointError(f"a history is a list of messages, got a {type(data).__name__}")
+        messages = [m if isinstance(m, Message) else message_from_dict(m, i, id=f"m_in_{i}") for i, m in enumerate(data)]
+        return cls(messages, root_id=root_id)

@@ -1,0 +1,153 @@
+"""The one outcome of each call: filing it, and settling the calls that a run's end leaves open."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentfp_core.events.message import MessageAdded
+from agentfp_core.events.tool import Outcome, ToolEnded
+from agentfp_core.messages import Part, part_to_dict
+
+if TYPE_CHECKING:
+    from agentfp_core.batch import CallView
+    from agentfp_core.run import Run
+
+Cause = Literal["halted", "abandoned", "cancelled", "failed", "expired"]
+UNKNOWN = "It is not known whether {name} ran to its end: the run broke off in the middle of it."
+
+
+def end_call(
+    run: Run[Any],
+    call: CallView,
+    outcome: Outcome,
+    text: str,
+    *,
+    ran: bool,
+    duration_ms: int = 0,
+    error: BaseException | None = None,
+    parts: tuple[Part, ...] = (),
+    private: str | None = None,
+    fingerprint: str | None = None,
+    cause: str | None = None,
+    child_run: str | None = None,
+) -> None:
+    """File the outcome of a call, the moment there is one.
+
+    Args:
+        run: the run.
+        call: the call; it is not live afterwards.
+        outcome: its outcome.
+        text: the tool's own result, or what stands in its place.
+        ran: whether the tool's code ran.
+        duration_ms: how long, in milliseconds.
+        error: what the tool raised.
+        parts: images and documents.
+        private: JSON text for the application only.
+        fingerprint: of arguments and result, to tell repeated calls.
+        cause: one word or name for why it did not run.
+        child_run: id of the nested run.
+    """
+    call.outcome = outcome
+    run.emit(
+        ToolEnded(
+            outcome,
+            duration_ms,
+            text,
+            ran,
+            None if error is None else type(error).__name__,
+            None if error is None else _message_of(error),
+            parts_json(parts),
+            private,
+            fingerprint,
+            cause,
+            None,
+            child_run,
+        ),
+        call_id=call.id,
+    )
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception of the user's whose text cannot be made must not lose the result
+        return "[no text]"
+
+
+def parts_json(parts: tuple[Part, ...]) -> str | None:
+    """Images and documents as JSON text for the record; None for none."""
+    return json.dumps([part_to_dict(part) for part in parts]) if parts else None
+
+
+def land(
+    run: Run[Any], call_id: str, name: str, seq: int, *, content: str | None = None, notes: tuple[str, ...] = (), parts: str | None = None
+) -> None:
+    """Add a call's message to the history.
+
+    Args:
+        run: the run.
+        call_id: the call.
+        name: its tool.
+        seq: seq of its ``tool.ended``.
+        content: what the model reads, where it differs from the tool's own result.
+        notes: sentences added by plugins and the kernel.
+        parts: images and documents as JSON text.
+    """
+    run.emit(
+        MessageAdded(
+            message_id=run.ids.new("m"),
+            role="tool",
+            author="tool",
+            content=content,
+            content_of=seq if content is None else None,
+            tool_call_id=call_id,
+            tool_name=name,
+            notes=notes or None,
+            parts=parts,
+        ),
+        call_id=call_id,
+    )
+
+
+def settle(run: Run[Any], cause: Cause, *, caused_by: str | None = None) -> None:
+    """Give every call of the open batch that has no outcome one, and land what has not landed.
+
+    The run ends here, so no hook is asked: nobody reads these messages before the next turn.
+
+    Args:
+        run: the run.
+        cause: why the run ends.
+        caused_by: the call that ended it.
+    """
+    batch = run.state.batch
+    if batch is None:
+        return
+    names = {call.id: call.name for call in batch.calls}
+    for call in batch.calls:
+        if call.id in batch.ended:
+            continue
+        outcome, text, ran = _settled(call.id, call.name, cause, caused_by, names, dispatched=call.id in batch.dispatched)
+        run.emit(ToolEnded(outcome, 0, text, ran, cause=cause, caused_by_call=caused_by), call_id=call.id)
+    for call in list(batch.calls):
+        if call.id not in batch.landed:
+            land(run, call.id, call.name, batch.ended[call.id][0], parts=batch.ended[call.id][1].parts)
+    run.flush()
+
+
+def _settled(
+    call_id: str, name: str, cause: Cause, caused_by: str | None, names: dict[str, str], *, dispatched: bool
+) -> tuple[Outcome, str, bool]:
+    outcome: Outcome = {"halted": "halted", "abandoned": "abandoned", "expired": "abandoned"}.get(cause, "cancelled")  # type: ignore[assignment]
+    if dispatched and cause in ("cancelled", "failed"):
+        return "unknown", UNKNOWN.format(name=name), True
+    why = {
+        "halted": "the run was stopped",
+        "abandoned": "its question was dropped",
+        "expired": "its question was not answered in time",
+        "cancelled": "the run was cancelled",
+        "failed": "the run failed",
+    }[cause]
+    if caused_by is not None and caused_by != call_id:
+        why += f" at call {caused_by} ({names.get(caused_by, 'another tool')}) of the same batch"
+    return outcome, f"{name} did not run: {why}.", False

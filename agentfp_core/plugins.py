@@ -1,0 +1,243 @@
+"""Plugins: the base class, their settings, and the table of their hooks, sorted once when an agent is built."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pluggy
+import pydantic
+
+from agentfp_core.errors import ConfigError, PluginDefinitionError, nearest
+from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
+
+if TYPE_CHECKING:
+    from agentfp_core.events.base import Event, Payload
+    from agentfp_core.memos import MemoSource
+
+RESERVED = frozenset({"kernel", "tool", "app"})
+"""Names that stand for others than plugins on the record."""
+
+
+class Plugin:
+    """Base of all plugins. A plugin object holds settings and no state of any run; one object serves many runs at once.
+
+    Subclasses set ``name``, may define ``class Settings(Plugin.Settings)``, and mark methods with ``hookimpl``.
+
+    Args:
+        settings: the settings, or
+        **values: their fields.
+
+    Raises:
+        ConfigError: fields are unknown or do not fit; lists all of them.
+    """
+
+    name: ClassVar[str] = ""
+    version: ClassVar[str] = "0"
+    requires: ClassVar[tuple[str, ...]] = ()
+    """Names of plugins that must be on too."""
+    events: ClassVar[tuple[type[Payload], ...]] = ()
+    """Event types that it emits."""
+    memo_events: ClassVar[tuple[str, ...]] = ()
+    """Names (or ``domain.*`` patterns) of the events that ``fold`` reads; empty for no memo."""
+
+    class Settings(pydantic.BaseModel):
+        """Settings of a plugin; unknown fields are refused."""
+
+        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    class RunOptions(pydantic.BaseModel):
+        """Options of one run, passed as ``agent.run(..., options={"plugin_name": {...}})``; unknown ones are refused."""
+
+        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    def __init__(self, settings: Settings | None = None, **values: Any) -> None:
+        if settings is not None and values:
+            raise ConfigError(f"plugin {self.name!r}: pass settings or their fields, not both")
+        self.settings: Any = settings if settings is not None else validated(self.Settings, values, f"plugin {self.name!r}")
+
+    @property
+    def sees_content(self) -> bool:
+        """Whether ``export_event`` gets what people, models and tools wrote: the setting ``content``, off by default."""
+        return bool(getattr(self.settings, "content", False))
+
+    @property
+    def refuse_on_failure(self) -> bool:
+        """Whether an answer is refused when this plugin fails to judge it: the setting of that name, off by default."""
+        return bool(getattr(self.settings, "refuse_on_failure", False))
+
+    def initial(self) -> Any:
+        """The memo before the first event."""
+        return None
+
+    def fold(self, state: Any, event: Event) -> Any:
+        """The memo after an event. Called at append, on resume and on saved recordings alike; reads nothing else."""
+        return state
+
+    @classmethod
+    def memo_of(cls, source: MemoSource) -> Any:
+        """The memo of this plugin over a result, a record, a checkpoint or a saved recording."""
+        from agentfp_core.memos import memo_of
+
+        return memo_of(cls, source)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def validated(model: type[pydantic.BaseModel], values: Mapping[str, Any], owner: str) -> Any:
+    """Validate settings.
+
+    Raises:
+        ConfigError: with one problem for each field at fault; never with a value.
+    """
+    try:
+        return model.model_validate(dict(values))
+    except pydantic.ValidationError as error:
+        problems = []
+        for issue in error.errors(include_input=False, include_url=False):
+            path = ".".join(map(str, issue["loc"]))
+            if issue["type"] == "extra_forbidden":
+                problems.append(f"{owner} has no setting {path!r}; {nearest(path, model.model_fields)}")
+            else:
+                problems.append(f"{owner}: setting {path!r} is refused: {issue['msg']}")
+        raise ConfigError(problems) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Impl:
+    """One implementation of one moment, ready to call with the moment's arguments in their order."""
+
+    plugin: str
+    moment: str
+    phase: str
+    per: Granularity
+    call: Callable[..., Any]
+    is_async: bool
+    on_error: OnError
+    sort_key: tuple[int, int, int]
+
+
+class PluginSet:
+    """The plugins of one agent: registered with pluggy, checked, and their hooks sorted by phase, plugin and definition.
+
+    Args:
+        plugins: in order.
+
+    Raises:
+        ConfigError: with every problem of every plugin.
+    """
+
+    def __init__(self, plugins: Iterable[Plugin]) -> None:
+        self.plugins: tuple[Plugin, ...] = tuple(plugins)
+        self.by_name: Mapping[str, Plugin] = {plugin.name: plugin for plugin in self.plugins if isinstance(plugin, Plugin)}
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(Specs)
+        problems = self._register()
+        if problems:
+            raise ConfigError(problems)
+        table = {moment: self._impls(moment, problems) for moment in MOMENTS}
+        problems += [
+            f"plugin {plugin.name!r} needs plugin {name!r}; switch it on too (pip install agentfp-{name})"
+            for plugin in self.plugins
+            for name in plugin.requires
+            if name not in self.by_name
+        ]
+        if problems:
+            raise ConfigError(problems)
+        self.table: Mapping[str, tuple[Impl, ...]] = table
+        self.phases: Mapping[str, Mapping[str, tuple[Impl, ...]]] = {
+            moment: {phase: tuple(i for i in table[moment] if i.phase == phase) for phase in phases} for moment, phases in PHASES.items()
+        }
+
+    def _register(self) -> list[str]:
+        problems: list[str] = []
+        for plugin in self.plugins:
+            if isinstance(plugin, type) and issubclass(plugin, Plugin):
+                problems.append(f"plugins takes objects, got the class {plugin.__name__!r}; write {plugin.__name__}()")
+                continue
+            if not isinstance(plugin, Plugin):
+                problems.append(f"plugins takes Plugin objects, got a {type(plugin).__name__}; derive its class from agentfp.plugin.Plugin")
+                continue
+            if not plugin.name.isidentifier() or plugin.name in RESERVED:
+                problems.append(
+                    f"plugin class {type(plugin).__name__!r} needs a class attribute `name` that is an identifier and none of {', '.join(sorted(RESERVED))}, got {plugin.name!r}"
+                )
+                continue
+            try:
+                self._manager.register(plugin, plugin.name)
+                self._manager.check_pending()
+            except ValueError:
+                problems.append(f"two plugins are called {plugin.name!r}; leave one of them out")
+            except pluggy.PluginValidationError as error:
+                problems.append(f"plugin {plugin.name!r}: " + " ".join(str(error).split()))
+            problems += _unmarked(plugin)
+        return problems
+
+    def _impls(self, moment: str, problems: list[str]) -> tuple[Impl, ...]:
+        order = {plugin.name: index for index, plugin in enumerate(self.plugins)}
+        found = []
+        for raw in getattr(self._manager.hook, moment).get_hookimpls():
+            try:
+                found.append(_compile(moment, raw, order[raw.plugin_name]))
+            except PluginDefinitionError as error:
+                problems += error.problems
+        return tuple(sorted(found, key=lambda impl: impl.sort_key))
+
+
+def _unmarked(plugin: Plugin) -> list[str]:
+    """Methods that look like hooks and are not marked: they would silently never run."""
+    return [
+        f"plugin {plugin.name!r}: method {moment!r} is not marked; put @hookimpl(...) over it"
+        for moment in MOMENTS
+        if callable(getattr(plugin, moment, None)) and mark_of(getattr(plugin, moment)) is None
+    ]
+
+
+def _compile(moment: str, raw: Any, index: int) -> Impl:
+    """Check one of pluggy's implementations and make its positional adapter."""
+    who = f"plugin {raw.plugin_name!r}, hook {raw.function.__qualname__!r}"
+    if raw.wrapper or raw.hookwrapper:
+        raise PluginDefinitionError(f"{who}: wrappers are not supported, for a hook may be async; use a phase before or after instead")
+    mark = mark_of(raw.function)
+    if mark is None:
+        raise PluginDefinitionError(f"{who}: mark it with agentfp.plugin.hookimpl, not with pluggy's own marker")
+    if raw.kwargnames:
+        raise PluginDefinitionError(f"{who}: argument {raw.kwargnames[0]!r} has a default and would never be passed; leave the default out")
+    allowed = ARGUMENTS[moment, mark.per]
+    wrong = [name for name in raw.argnames if name not in allowed]
+    if wrong:
+        raise PluginDefinitionError(f"{who} with per={mark.per!r} takes {', '.join(map(repr, wrong))}; it may take {', '.join(allowed)}")
+    is_async = _is_async(raw.function)
+    if is_async and moment in SYNC_ONLY:
+        raise PluginDefinitionError(f"{who}: {moment!r} runs while the agent is built and cannot be async")
+    phases = PHASES.get(moment, ("",))
+    return Impl(
+        plugin=raw.plugin_name,
+        moment=moment,
+        phase=mark.phase,
+        per=mark.per,
+        call=_adapter(raw.function, tuple(raw.argnames), allowed),
+        is_async=is_async,
+        on_error=ON_ERROR.get((moment, mark.phase), "run-failed"),
+        sort_key=(phases.index(mark.phase), index, mark.order),
+    )
+
+
+def _is_async(function: Any) -> bool:
+    inner = function.func if isinstance(function, functools.partial) else function
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None))
+
+
+def _adapter(function: Callable[..., Any], taken: Sequence[str], passed: Sequence[str]) -> Callable[..., Any]:
+    """A function of all the moment's arguments that hands on those which the implementation takes.
+
+    Compiled, for it is called for each plugin at each moment of each iteration; the names are the spec's own.
+    """
+    if tuple(taken) == tuple(passed):
+        return function
+    adapter: Callable[..., Any] = eval(f"lambda {', '.join(passed)}: function({', '.join(taken)})", {"function": function})
+    return adapter

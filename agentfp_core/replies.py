@@ -1,0 +1,209 @@
+"""One model call: streamed or not, through the reply filters, billed, and filed."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from agentfp_core.events.stream import LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
+from agentfp_core.limits import bill
+from agentfp_core.messages import ToolCall
+from agentfp_core.model import ModelResponse, TextChunk, check_chunk, check_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentfp_core.model import Model, ModelRequest
+    from agentfp_core.output import OutputContract
+    from agentfp_core.run import Run
+
+
+class ReplyFilter(Protocol):
+    """Takes a reply's text in pieces of any size and gives the text to show. Made anew for each reply."""
+
+    def feed(self, text: str) -> str:
+        """Take a piece; give what can be shown by now."""
+
+    def finish(self) -> str:
+        """The reply is complete, or broke off: give the rest."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """A complete reply.
+
+    Args:
+        response: the model's reply; its calls have ids that are unique in the conversation.
+        shown: its text after the reply filters.
+        held: pieces of shown text that were not let out yet.
+        tokens: pieces that were let out.
+    """
+
+    response: ModelResponse
+    shown: str
+    held: list[str]
+    tokens: int
+
+    @property
+    def own(self) -> str | None:
+        """The model's own text, when filters changed it."""
+        return None if self.response.text == self.shown else self.response.text
+
+
+class _Shower:
+    """The way of a reply's text to those who watch: filters, then out as tokens or held back."""
+
+    def __init__(self, run: Run[Any], filters: list[ReplyFilter]) -> None:
+        self.run = run
+        self.filters = filters
+        self.pieces: list[str] = []
+        self.held: list[str] = []
+        self.tokens = 0
+        self._watched = run.wants(Token.event_name)
+        self._live = run.stream_mode == "live"
+        self._draft = run.agent.may_replace_answers
+
+    def feed(self, text: str) -> None:
+        for item in self.filters:
+            text = item.feed(text)
+        self._show(text)
+
+    def finish(self) -> str:
+        rest = ""
+        for item in self.filters:
+            rest = (item.feed(rest) if rest else "") + item.finish()
+        self._show(rest)
+        return "".join(self.pieces)
+
+    def _show(self, text: str) -> None:
+        if not text:
+            return
+        self.pieces.append(text)
+        if not self._watched:
+            return
+        if self._live:
+            self.run.emit(Token(self.tokens, text, self._draft))
+            self.tokens += 1
+        else:
+            self.held.append(text)
+
+
+async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, output: OutputContract | None) -> Reply:
+    """Send a request and take the reply.
+
+    Args:
+        run: the run.
+        request: the request.
+        model: where it goes.
+        output: the output contract, when its schema is sent as a tool.
+
+    Returns:
+        The reply, accepted, billed and filed.
+
+    Raises:
+        ModelError: the call failed or the reply is malformed.
+    """
+    run.phase = "llm"
+    shower = _Shower(run, [make(run) for make in run.agent.reply_filters])
+    begun = time.perf_counter_ns()
+    try:
+        response = await _streamed(run, request, model, shower) if model.features.streaming else await model.complete(request)
+    except BaseException:
+        for item in shower.filters:
+            item.finish()
+        raise
+    response = check_response(model, response)
+    if not model.features.streaming and response.text:
+        shower.feed(response.text)
+    shown = shower.finish()
+    if output is not None:
+        response, shown = output.unwrap(response, shown)
+    response = _with_unique_ids(run, response)
+    used = response.usage
+    run.emit(
+        LlmEnd(
+            response.stop.value,
+            len(response.tool_calls),
+            (time.perf_counter_ns() - begun) // 1_000_000,
+            used.input,
+            used.output,
+            used.cache_read,
+            used.cache_write,
+            used.thinking,
+            response.provider_stop,
+            response.response_id,
+            len(response.text),
+        )
+    )
+    if response.thinking:
+        run.emit(ThinkingEnd(len(response.thinking), sum(len(block.text) for block in response.thinking)))
+    bill(run, model, response.model or model.name, used)
+    return Reply(response, shown, shower.held, shower.tokens)
+
+
+async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: _Shower) -> ModelResponse:
+    pieces: list[str] = []
+    thoughts = 0
+    response: ModelResponse | None = None
+    stream = model.stream(request)
+    try:
+        async for raw in stream:
+            chunk = check_chunk(model, raw)
+            if isinstance(chunk, ModelResponse):
+                response = chunk
+            elif isinstance(chunk, TextChunk):
+                if chunk.text:
+                    pieces.append(chunk.text)
+                    shower.feed(chunk.text)
+            elif chunk.text:
+                run.emit(ThinkingDelta(thoughts, chunk.text))
+                thoughts += 1
+    finally:
+        close: Callable[[], Any] | None = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    joined = "".join(pieces)
+    if response is None:
+        response = await model.complete(request)
+        if not pieces and response.text:
+            shower.feed(response.text)
+        return response
+    if not pieces and response.text:
+        shower.feed(response.text)
+        return response
+    return response if response.text == joined else dataclasses.replace(response, text=joined)
+
+
+def _with_unique_ids(run: Run[Any], response: ModelResponse) -> ModelResponse:
+    """Mint an id for each call that has none, or whose id the conversation has already."""
+    if not response.tool_calls:
+        return response
+    used = run.state.call_ids
+    calls: list[ToolCall] = []
+    fresh: set[str] = set()
+    for call in response.tool_calls:
+        kept = call
+        if not call.id or call.id in used or call.id in fresh:
+            kept = dataclasses.replace(call, id=run.ids.new("call"))
+        fresh.add(kept.id)
+        calls.append(kept)
+    if all(a is b for a, b in zip(calls, response.tool_calls, strict=True)):
+        return response
+    return dataclasses.replace(response, tool_calls=tuple(calls))
+
+
+def let_out(run: Run[Any], reply: Reply) -> None:
+    """Let out what was held back of an accepted answer."""
+    for index, piece in enumerate(reply.held):
+        run.emit(Token(reply.tokens + index, piece))
+    reply.tokens += len(reply.held)
+    reply.held = []
+
+
+def take_back(run: Run[Any], reply: Reply, reason: Literal["wrap-up", "re-ask", "rewritten", "refused", "tool-calls"]) -> None:
+    """Say that text which was let out is not part of the answer."""
+    reply.held = []
+    if reply.tokens:
+        run.emit(Retracted(reason, reply.tokens))

@@ -1,0 +1,392 @@
+"""The state of one run leg, and all that a hook may do with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, nearest
+from agentfp_core.events import CATALOG
+from agentfp_core.events.app import AppEvent
+from agentfp_core.events.base import Event, Payload, check_payload
+from agentfp_core.events.error import Fatal
+from agentfp_core.events.hook import PluginFailed
+from agentfp_core.events.stream import HelperReplied
+from agentfp_core.jsontext import canonical
+from agentfp_core.limits import bill
+from agentfp_core.memos import Memo
+from agentfp_core.model import ModelRequest, ModelResponse, check_request, check_response
+from agentfp_core.state import RunState
+
+if TYPE_CHECKING:
+    import datetime
+    from decimal import Decimal
+
+    from agentfp_core.agent import Agent
+    from agentfp_core.clock import Clock, Ids
+    from agentfp_core.compose import Composer
+    from agentfp_core.delivery import Delivery
+    from agentfp_core.hookspecs import OnError
+    from agentfp_core.journal import Journal
+    from agentfp_core.limits import Limits
+    from agentfp_core.listeners import Listeners
+    from agentfp_core.messages import History, Usage
+    from agentfp_core.model import Model, ModelSettings
+    from agentfp_core.plugins import Plugin
+    from agentfp_core.record import Identity, Record, SegmentHeader
+
+Deps = TypeVar("Deps")
+_new_event = tuple.__new__
+KERNEL = "kernel"
+
+
+class Run(Generic[Deps]):
+    """One leg of a run: its record, its counters, its plugins' memos. Made for the call and gone with it.
+
+    Hooks and functions for instructions are handed this object.
+
+    Attributes:
+        agent: the agent.
+        run_id: this leg.
+        root_id: the conversation.
+        record: the live record.
+        deps: what the caller passed; never serialised.
+        clock: where time comes from.
+        limits: the limits in force.
+        model: the model, unless a plugin chooses another for a call.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: Agent[Deps, Any],
+        record: Record,
+        state: RunState,
+        memos: dict[str, Memo],
+        deps: Deps,
+        model: Model,
+        settings: ModelSettings,
+        limits: Limits,
+        options: Mapping[str, Any],
+        listeners: Listeners,
+        stream_mode: str,
+        journal: Journal | None = None,
+        parent: Run[Any] | None = None,
+    ) -> None:
+        self.agent = agent
+        self.record = record
+        self.state = state
+        self.deps = deps
+        self.model = model
+        self.settings = settings
+        self.limits = limits
+        self.clock: Clock = agent.clock
+        self.ids: Ids = agent.ids
+        self.header: SegmentHeader = record.tail.header
+        self.run_id = self.header.run_id
+        self.root_id = self.header.root_id
+        self.parent = parent
+        self.journal = journal
+        self.stream_mode = stream_mode
+        self.stop_requested: str | None = None
+        self.source = KERNEL
+        self.plugin_failures: dict[str, int] = {}
+        self.secrets: set[str] = parent.secrets if parent is not None else set()
+        self.closed = False
+        self.deliveries: tuple[Delivery, ...] = () if parent is None else parent.deliveries
+        self.push: Callable[[Event], None] | None = None
+        self.listeners = listeners
+        self.started_mono_ns = self.clock.monotonic_ns()
+        self.phase = "compose"
+        self.checked_messages = 0
+        self.warned: set[str] = set()
+        self.child_answers: dict[str, dict[str, Any]] = {}
+        self.usage_before = state.usage
+        self.usd_before = state.usd
+        self.composer: Composer
+        self._options = options
+        self.memos = memos
+        self._scratch: dict[str, dict[str, Any]] = {}
+        self._events = record.tail.events
+        self._seq = record.next_seq
+        self._iteration = state.iteration
+        self._turn = state.turn
+        self._folds: dict[str, tuple[Callable[[Event], None], ...]] = {}
+        self._in_listener = False
+        self._params: dict[bool, str] = {}
+
+    # --- the record ---
+
+    def emit(self, payload: Payload, *, call_id: str | None = None, source: str | None = None) -> Event | None:
+        """File an event. This is the only way in which anything changes.
+
+        Args:
+            payload: made by a class decorated with ``@event``.
+            call_id: the tool call it is about.
+            source: who emits it; the plugin whose hook is running, or the kernel.
+
+        Returns:
+            The event; None when it is transient and nobody listens.
+
+        Raises:
+            UnknownEventError: the payload is of no event class.
+        """
+        cls = type(payload)
+        name = getattr(cls, "event_name", "")
+        if not name or not isinstance(payload, Payload):
+            raise UnknownEventError(f"emit takes the payload of an event class, got a {cls.__name__}; decorate the class with @event(...)")
+        return self._append(name, payload, call_id, source)
+
+    def emit_app(self, name: str, data: Any, *, call_id: str | None = None, source: str = "app") -> None:
+        """File an event of the application under a name of its own.
+
+        Args:
+            name: any name outside ``agentfp.``.
+            data: JSON data.
+            call_id: the tool call it is about.
+            source: who emits it.
+
+        Raises:
+            UnknownEventError: the name is in the library's domain.
+        """
+        if name.startswith("agentfp."):
+            raise UnknownEventError(f"{name!r} is no name for an event of the application; {nearest(name, CATALOG)}")
+        self._append(name, AppEvent(canonical(data)), call_id, source)
+
+    def _append(self, name: str, payload: Payload, call_id: str | None, source: str | None) -> Event | None:
+        if self.agent.dev:
+            check_payload(payload)
+        kind = payload.event_kind
+        if kind == "transient":
+            if not self.wants(name):
+                return None
+            seq = -1
+        else:
+            seq = self._seq
+            self._seq = seq + 1
+        event: Event = _new_event(
+            Event,
+            (
+                seq,
+                name,
+                self.clock.time_ns(),
+                self.clock.monotonic_ns() - self.started_mono_ns,
+                self._turn,
+                self._iteration,
+                call_id,
+                source or self.source,
+                payload,
+            ),
+        )
+        if seq >= 0:
+            self._events.append(event)
+            folds = self._folds.get(name)
+            if folds is None:
+                folds = self._folds_of(name)
+            for fold in folds:
+                fold(event)
+            if self.journal is not None:
+                self.journal.write(event, self.run_id)
+        if self.listeners:
+            self._tell(event)
+        for delivery in self.deliveries:
+            delivery.put(event, self.header)
+        if self.push is not None:
+            self.push(event)
+        return event
+
+    def _folds_of(self, name: str) -> tuple[Callable[[Event], None], ...]:
+        folds: list[Callable[[Event], None]] = [self.state.apply]
+        folds += [memo.apply for memo in self.memos.values() if memo.reads(name)]
+        self._folds[name] = tuple(folds)
+        return self._folds[name]
+
+    def _tell(self, event: Event) -> None:
+        for failure in self.listeners.tell(event):
+            if not self._in_listener:
+                self._in_listener = True
+                try:
+                    self.emit(Fatal("listener", "observer", type(failure).__name__, str(failure)), source=KERNEL)
+                finally:
+                    self._in_listener = False
+
+    def wants(self, name: str) -> bool:
+        """Whether anybody listens to a transient event of this name."""
+        return self.push is not None or self.listeners.hears(name) or any(delivery.wants_transient for delivery in self.deliveries)
+
+    def begin_turn(self, turn: int) -> None:
+        """Stamp the events to come with a turn."""
+        self._turn = turn
+        self._iteration = 0
+
+    def begin_iteration(self, iteration: int) -> None:
+        """Stamp the events to come with an iteration, and drop the scratch of the one before."""
+        self._iteration = iteration
+        if self._scratch:
+            self._scratch = {}
+
+    def flush(self) -> None:
+        """Hand the journal's lines to the operating system."""
+        if self.journal is not None:
+            self.journal.flush()
+
+    def report(self, payload: Payload) -> None:
+        """Take an event of a model, a wrapper or an adapter to the record."""
+        self.emit(payload, source=KERNEL)
+
+    def params_json(self, *, tools: bool) -> str:
+        """The parameters of requests with or without tools, as canonical JSON text; made once each."""
+        if tools not in self._params:
+            from agentfp_core.compose import params_json
+
+            output = self.agent.output
+            choice, schema = (None, None) if output is None else output.request_fields(self.model, tools=tools)
+            self._params[tools] = params_json(self.settings.to_json(), choice, schema)
+        return self._params[tools]
+
+    # --- what hooks read ---
+
+    @property
+    def turn(self) -> int:
+        """Number of the person's turn, from 1."""
+        return self._turn
+
+    @property
+    def iteration(self) -> int:
+        """Number of the model call within the turn, from 1; 0 before the first."""
+        return self._iteration
+
+    @property
+    def history(self) -> History:
+        """The messages up to now."""
+        return self.state.history(self.record)
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the turn, plugins' own model calls and nested runs included."""
+        return self.state.usage
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """Dollars of the turn; None when nothing could be priced."""
+        return self.state.usd
+
+    @property
+    def session_id(self) -> str | None:
+        """The hosting session, when the caller named it."""
+        return self.header.session_id
+
+    @property
+    def identity(self) -> Identity | None:
+        """Whom the run is for, when the caller named them."""
+        return self.header.identity
+
+    @property
+    def session_key(self) -> str:
+        """What sessions of scope ``run`` belong to: this turn with all its legs, and not a nested run."""
+        return "/".join((self.root_id, str(self._turn), *self.header.path))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Call ids that lead to this nested run; empty for a run of its own."""
+        return self.header.path
+
+    def now(self) -> datetime.datetime:
+        """The wall clock, in UTC."""
+        return self.clock.now()
+
+    def memo(self, plugin: Plugin | str) -> Any:
+        """A plugin's memo; made by its ``fold`` only. Read it, change it by emitting.
+
+        Args:
+            plugin: the plugin or its name.
+        """
+        name = plugin if isinstance(plugin, str) else plugin.name
+        memo = self.memos.get(name)
+        return None if memo is None else memo.state
+
+    def scratch(self, plugin: Plugin | str) -> dict[str, Any]:
+        """A place for one plugin during one model call; empty at the next and after a resume."""
+        name = plugin if isinstance(plugin, str) else plugin.name
+        return self._scratch.setdefault(name, {})
+
+    def options(self, plugin: Plugin | str) -> Any:
+        """What the caller passed for a plugin in ``options=``: its ``RunOptions``, at their defaults where it passed none."""
+        name = plugin if isinstance(plugin, str) else plugin.name
+        return self._options.get(name)
+
+    # --- what hooks do ---
+
+    def request_stop(self, reason: str) -> None:
+        """End the turn before its next model call, as a limit does.
+
+        Args:
+            reason: for the record.
+        """
+        self.stop_requested = reason
+
+    def mask_value(self, secret: str) -> None:
+        """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself."""
+        if len(secret) >= 4:
+            self.secrets.add(secret)
+
+    async def call_model(self, request: ModelRequest, *, purpose: str, model: Model | None = None) -> ModelResponse:
+        """Call a model for a plugin's own work; billed, limited and recorded as part of the run.
+
+        Args:
+            request: the request.
+            purpose: one word for the record.
+            model: another model than the run's.
+
+        Raises:
+            ModelError: the call failed.
+            UsageError: a limit of the run was reached before.
+        """
+        from agentfp_core.limits import stop_reason
+
+        stopped = stop_reason(self)
+        if stopped is not None:
+            raise UsageError(f"no more model calls in this turn ({stopped}); check run.limits before a call of your own")
+        target = model or self.model
+        check_request(target, request)
+        plugin, begun = self.source, time.perf_counter_ns()
+        response = check_response(target, await target.complete(request))
+        name, used = response.model or target.name, response.usage
+        elapsed = (time.perf_counter_ns() - begun) // 1_000_000
+        self.emit(
+            HelperReplied(
+                plugin, purpose, target.provider, name, elapsed, used.input, used.output, used.cache_read, used.cache_write, used.thinking
+            ),
+            source=plugin,
+        )
+        bill(self, target, name, used, purpose=purpose)
+        return response
+
+    # --- faults of plugins ---
+
+    def plugin_failed(self, plugin: str, moment: str, phase: str, policy: OnError, error: BaseException) -> None:
+        """File that a hook raised and what was done about it."""
+        self.plugin_failures[plugin] = self.plugin_failures.get(plugin, 0) + 1
+        self.emit(PluginFailed(plugin, moment, phase, policy, type(error).__name__, str(error)), source=KERNEL)
+
+
+def run_options(agent: Agent[Any, Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Validate the ``options`` of a run against each plugin's ``RunOptions``.
+
+    Raises:
+        UnknownOptionError: an option is for no plugin that is on.
+        ConfigError: an option does not fit its plugin.
+    """
+    from agentfp_core.plugins import validated
+
+    given = dict(options or {})
+    known = agent.plugin_set.by_name
+    for name in given:
+        if name not in known:
+            raise UnknownOptionError(f"options has {name!r}, but no plugin of that name is on; {nearest(name, known)}")
+    result: dict[str, Any] = {}
+    for name, plugin in known.items():
+        value = given.get(name, {})
+        result[name] = value if isinstance(value, plugin.RunOptions) else validated(plugin.RunOptions, value, f"options of plugin {name!r}")
+    return result

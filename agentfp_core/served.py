@@ -1,0 +1,500 @@
+"""What a model call is served: the draft that plugins shape, the standing edits, receipts, and rebuilding a request.
+
+The live request and ``served_at`` go through the same :class:`ServedState`, so a rebuilt request is the one that was sent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from agentfp_core import jsontext
+from agentfp_core.errors import PluginError, RecordFormatError, UsageError
+from agentfp_core.events.context import EditRef, PieceRef, Served, Slot, ToolRef
+from agentfp_core.messages import Message, part_to_dict
+from agentfp_core.model import ModelRequest, ModelSettings, ToolSpec
+
+if TYPE_CHECKING:
+    from agentfp_core.events.base import Payload
+    from agentfp_core.model import Model
+    from agentfp_core.record import Record
+    from agentfp_core.run import Run
+
+KERNEL = "kernel"
+
+
+def digest(salt: str, kind: str, *texts: str) -> str:
+    """SHA-256 over texts, as 64 hex digits; salted with the conversation, so that equal texts of two do not compare."""
+    joined = "".join([f"{len(text)}:{text}" for text in (salt, kind, *texts)])
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def message_digest(salt: str, message: Message) -> str:
+    """Digest of what a provider is sent of a message."""
+    texts = [message.role, message.text, message.tool_call_id or "", message.tool_name or ""]
+    for call in message.tool_calls:
+        texts += ("call", call.id, call.name, call.arguments_json, call.provider_meta or "")
+    for block in message.thinking:
+        texts += ("thinking", block.text, block.signature or "", str(block.redacted), block.provider_meta or "")
+    for part in message.parts:
+        texts += ("part", jsontext.canonical(part_to_dict(part)))
+    return digest(salt, "message", *texts)
+
+
+class ServedMessages(Sequence[Message]):
+    """The messages of one request: an immutable, bounded view of the served list, and the late lines after it."""
+
+    __slots__ = ("__weakref__", "_items", "_late", "_length")
+
+    def __init__(self, items: list[Message], length: int, late: tuple[Message, ...]) -> None:
+        self._items = items
+        self._length = length
+        self._late = late
+
+    def __len__(self) -> int:
+        return self._length + len(self._late)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | list[Message]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._items[index] if index < self._length else self._late[index - self._length]
+
+    def __iter__(self) -> Iterator[Message]:
+        for index in range(self._length):
+            yield self._items[index]
+        yield from self._late
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ServedMessages({len(self)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text of one request: part of the system text, or a late line after the messages."""
+
+    plugin: str
+    key: str
+    slot: Slot
+    text: str
+
+
+class ServedState:
+    """The fold behind every request: served messages, standing edits, blobs, and what the last request was made of."""
+
+    def __init__(self, salt: str) -> None:
+        self.salt = salt
+        self.calls = 0
+        self.blobs: dict[str, str] = {}
+        self.pieces: tuple[PieceRef, ...] = ()
+        self.tools: tuple[ToolRef, ...] = ()
+        self.params = "{}"
+        self.model: tuple[str, str] = ("", "")
+        self.message_chars = 0
+        self._items: list[Message] = []
+        self._place: dict[str, int] = {}
+        self._originals: dict[str, tuple[int, Message]] = {}
+        self._added = 0
+        self._digests: list[str] = []
+        self._chain: list[str] = []
+        self._views: weakref.WeakValueDictionary[int, ServedMessages] = weakref.WeakValueDictionary()
+        self.tickets: dict[str, tuple[str, str]] = {}
+        self.hidden: dict[str, set[str]] = {}
+        self.decorations: dict[tuple[str, str], tuple[str, tuple[str, ...] | None]] = {}
+        self.held_out: dict[str, set[str]] = {}
+        self.added_tools: dict[str, tuple[str, str]] = {}
+        self._specs: tuple[ToolSpec, ...] | None = None
+        self._tools_line: str | None = None
+        self._pieces_line: str | None = None
+        self._params: tuple[str, tuple[ModelSettings, str | None, str | None]] | None = None
+
+    # --- folding ---
+
+    def add_message(self, message: Message) -> None:
+        """A message joined the history. System messages are served as part of the system text."""
+        if message.role == "system":
+            return
+        self._place[message.id] = len(self._items)
+        self._originals[message.id] = (self._added, message)
+        self._added += 1
+        self._items.append(message)
+        self.message_chars += len(message.text)
+
+    def apply(self, served: Served) -> None:
+        """A request was served."""
+        self.calls = served.call
+        if served.edits:
+            self.apply_edits(served.edits)
+        if served.pieces is not None:
+            self.pieces = served.pieces
+            self._pieces_line = None
+        if served.tools is not None:
+            self.tools = served.tools
+            self._specs = self._tools_line = None
+        if served.params is not None:
+            self.params = served.params
+        if served.model is not None:
+            self.model = (served.provider or "", served.model)
+
+    def apply_edits(self, edits: Sequence[EditRef]) -> None:
+        """Make edits stand. Applying one that stands already changes nothing."""
+        for edit in edits:
+            if edit.op in ("ticket", "hide", "restore"):
+                self._edit_message(edit)
+            else:
+                self._edit_tools(edit)
+                self._specs = self._tools_line = None
+
+    def _edit_message(self, edit: EditRef) -> None:
+        target = edit.target
+        if target not in self._originals:
+            return
+        if edit.op == "ticket" and edit.digest is not None:
+            self.tickets[target] = (edit.plugin, edit.digest)
+        elif edit.op == "hide":
+            self.hidden.setdefault(target, set()).add(edit.plugin)
+        elif edit.op == "restore":
+            if self.tickets.get(target, ("",))[0] == edit.plugin:
+                del self.tickets[target]
+            holders = self.hidden.get(target, set())
+            holders.discard(edit.plugin)
+            if not holders:
+                self.hidden.pop(target, None)
+        self._show(target)
+
+    def _show(self, target: str) -> None:
+        """Bring one served message in line with the edits that stand on it."""
+        number, original = self._originals[target]
+        wanted: Message | None = original
+        if target in self.hidden:
+            wanted = None
+        elif target in self.tickets:
+            wanted = dataclasses.replace(original, content=self.blobs[self.tickets[target][1]], own=None, notes=(), parts=())
+        place = self._place.get(target)
+        shown = self._items[place] if place is not None else None
+        if wanted == shown:
+            return
+        if len(self._views):
+            self._items = self._items.copy()
+            self._views.clear()
+        self.message_chars += (len(wanted.text) if wanted else 0) - (len(shown.text) if shown else 0)
+        if place is not None and wanted is not None:
+            self._items[place] = wanted
+        elif place is not None:
+            del self._items[place], self._place[target]
+            self._renumber(place)
+        elif wanted is not None:
+            place = sum(1 for m in self._items if self._originals[m.id][0] < number)
+            self._items.insert(place, wanted)
+            self._renumber(place)
+        assert place is not None
+        del self._digests[place:], self._chain[place:]
+
+    def _renumber(self, start: int) -> None:
+        for index in range(start, len(self._items)):
+            self._place[self._items[index].id] = index
+
+    def _edit_tools(self, edit: EditRef) -> None:
+        plugin, target = edit.plugin, edit.target
+        if edit.op == "decorate" and edit.digest is not None:
+            self.decorations[plugin, target] = (edit.digest, edit.only)
+        elif edit.op == "undecorate":
+            self.decorations.pop((plugin, target), None)
+        elif edit.op == "hold_out":
+            self.held_out.setdefault(target, set()).add(plugin)
+        elif edit.op == "let_in":
+            self.held_out.get(target, set()).discard(plugin)
+            if not self.held_out.get(target):
+                self.held_out.pop(target, None)
+        elif edit.op == "add_tool" and edit.digest is not None:
+            self.added_tools[target] = (plugin, edit.digest)
+        elif edit.op == "drop_tool":
+            self.added_tools.pop(target, None)
+
+    # --- assembling ---
+
+    def view(self, late: tuple[Message, ...] = ()) -> ServedMessages:
+        """The messages as served now."""
+        view = ServedMessages(self._items, len(self._items), late)
+        self._views[id(view)] = view
+        return view
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools on the wire: those of the last request that are not held out, with the decorations that stand."""
+        if self._specs is None:
+            self._specs = tuple(self._decorated(ref) for ref in self.tools if ref.name not in self.held_out)
+        return self._specs
+
+    def _decorated(self, ref: ToolRef) -> ToolSpec:
+        spec = ToolSpec(**jsontext.parse(self.blobs[ref.digest]))
+        fragments = {
+            prop: jsontext.parse(self.blobs[value])
+            for (_, prop), (value, only) in self.decorations.items()
+            if only is None or ref.name in only
+        }
+        if not fragments:
+            return spec
+        schema = spec.parameters
+        schema["properties"] = {**schema.get("properties", {}), **fragments}
+        return dataclasses.replace(spec, parameters_json=jsontext.canonical(schema))
+
+    def chain_head(self) -> str:
+        """Hash over all served messages; recomputed from the first one that changed."""
+        for index in range(len(self._chain), len(self._items)):
+            if index >= len(self._digests):
+                self._digests.append(message_digest(self.salt, self._items[index]))
+            before = self._chain[-1] if self._chain else ""
+            self._chain.append(hashlib.sha256((before + self._digests[index]).encode()).hexdigest())
+        return self._chain[-1] if self._chain else ""
+
+    def receipt(self) -> str:
+        """Hash of all that a request made of this state is: 64 hex digits."""
+        if self._pieces_line is None:
+            self._pieces_line = "\n".join([f"piece {p.plugin} {p.key} {p.slot} {p.digest}" for p in self.pieces])
+        if self._tools_line is None:
+            lines = [f"tool {ref.name} {ref.digest}" for ref in self.tools if ref.name not in self.held_out]
+            lines += [f"fragment {p} {prop} {value} {only}" for (p, prop), (value, only) in sorted(self.decorations.items())]
+            self._tools_line = "\n".join(lines)
+        text = (
+            f"{self._pieces_line}\nmessages {len(self._items)} {self.chain_head()}\n{self._tools_line}\n"
+            f"params {self.params}\nmodel {self.model[0]} {self.model[1]}"
+        )
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def request(self, report: Callable[[Payload], None] | None = None) -> ModelRequest:
+        """The request that this state describes."""
+        settings, tool_choice, output_schema = self._parsed_params()
+        late: list[Message] = []
+        for piece in self.pieces:
+            if piece.slot == "late":
+                author = "library" if piece.plugin == KERNEL else f"plugin:{piece.plugin}"
+                late.append(Message(id=f"late_{self.calls}_{len(late)}", role="user", content=self.blobs[piece.digest], author=author))
+        return ModelRequest(
+            system="\n\n".join([self.blobs[p.digest] for p in self.pieces if p.slot == "system"]),
+            messages=self.view(tuple(late)),
+            tools=self.specs(),
+            settings=settings,
+            tool_choice=tool_choice,
+            output_schema_json=output_schema,
+            model=self.model[1],
+            report=report or _nowhere,
+        )
+
+    def _parsed_params(self) -> tuple[ModelSettings, str | None, str | None]:
+        if self._params is None or self._params[0] != self.params:
+            data = jsontext.parse(self.params)
+            self._params = (self.params, (ModelSettings.of(data.get("settings")), data.get("tool_choice"), data.get("output_schema")))
+        return self._params[1]
+
+
+def _nowhere(_payload: Payload) -> None:
+    return None
+
+
+class RequestDraft:
+    """The request in the making, as ``serve_context`` hooks see and shape it. The history itself is never edited.
+
+    Edits of messages and tools stand until the same plugin undoes them. Pieces and late lines last for this call.
+    """
+
+    def __init__(self, run: Run, state: ServedState, tools: Mapping[str, ToolSpec], model: Model) -> None:
+        self._run = run
+        self._state = state
+        self._tools = tools
+        self._plugin = KERNEL
+        self._sealed = False
+        self._edits: list[tuple[EditRef, str | None]] = []
+        self._pieces: list[Piece] = []
+        self._deliveries: list[tuple[str, str, str]] = []
+        self._model = model
+        self._model_by = KERNEL
+
+    # --- reading ---
+
+    @property
+    def call(self) -> int:
+        """Number of this model call over the conversation, from 1."""
+        return self._state.calls + 1
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages as they will be served, edits of this call that are not applied yet left out."""
+        return self._state.view()
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of the tools that will be on the wire, edits of this call that are not applied yet left out."""
+        names = [*self._tools, *self._state.added_tools]
+        return tuple(name for name in names if name not in self._state.held_out)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces so far, in order."""
+        return tuple(self._pieces)
+
+    @property
+    def model(self) -> Model:
+        """The model that will be called."""
+        return self._model
+
+    # --- pieces: for this call ---
+
+    def add_piece(self, key: str, text: str) -> None:
+        """Add a paragraph to the system text.
+
+        Args:
+            key: the plugin's name for it, unique among its pieces.
+            text: the paragraph; an empty one is left out.
+        """
+        self._add("system", key, text)
+
+    def add_late_line(self, key: str, text: str) -> None:
+        """Add a message after the history, of role user, for this request only.
+
+        Args:
+            key: the plugin's name for it.
+            text: the message.
+        """
+        self._add("late", key, text)
+
+    def _add(self, slot: Slot, key: str, text: str) -> None:
+        self._check_open()
+        if not isinstance(text, str):
+            raise UsageError(f"the piece {key!r} of plugin {self._plugin!r} must be text, got a {type(text).__name__}")
+        if text:
+            self._pieces.append(Piece(self._plugin, key, slot, text))
+
+    # --- edits: they stand ---
+
+    def ticket(self, message_id: str, text: str) -> None:
+        """Serve a short text in place of a message's content, from now on. The message keeps its place and its call id."""
+        self._edit("ticket", message_id, body=text)
+
+    def hide_message(self, message_id: str) -> None:
+        """Serve requests without a message, from now on."""
+        self._edit("hide", message_id)
+
+    def restore_message(self, message_id: str) -> None:
+        """Undo this plugin's ticket and hiding of a message."""
+        self._edit("restore", message_id)
+
+    def decorate_tools(self, property: str, fragment: Mapping[str, Any], only: Sequence[str] | None = None) -> None:
+        """Add a property to the schemas of the tools, from now on.
+
+        Args:
+            property: its name.
+            fragment: its schema; it must be the same object of data from call to call to keep prompt caches warm.
+            only: names of the tools; all when left out.
+        """
+        self._edit("decorate", property, body=jsontext.canonical(dict(fragment)), only=None if only is None else tuple(sorted(only)))
+
+    def undecorate_tools(self, property: str) -> None:
+        """Undo this plugin's decoration."""
+        self._edit("undecorate", property)
+
+    def hold_out_tool(self, name: str) -> None:
+        """Serve requests without a tool, from now on. A call of it is refused."""
+        self._edit("hold_out", name)
+
+    def let_in_tool(self, name: str) -> None:
+        """Undo this plugin's holding out."""
+        self._edit("let_in", name)
+
+    def add_tool(self, spec: ToolSpec) -> None:
+        """Put a tool of this plugin on the wire, from now on; it must have been contributed in ``configure``."""
+        self._edit("add_tool", spec.name, body=spec_json(spec))
+
+    def drop_tool(self, name: str) -> None:
+        """Take a tool that this plugin added off the wire."""
+        self._edit("drop_tool", name)
+
+    def _edit(self, op: Any, target: str, *, body: str | None = None, only: tuple[str, ...] | None = None) -> None:
+        self._check_open()
+        value = None if body is None else digest(self._state.salt, "blob", body)
+        self._edits.append((EditRef(op, self._plugin, target, value, only), body))
+
+    # --- messages that stay ---
+
+    def deliver(self, role: str, text: str) -> None:
+        """Add a message to the history itself: stored, served from now on, its author this plugin."""
+        self._check_open()
+        if role not in ("user", "assistant"):
+            raise UsageError(f"plugin {self._plugin!r} can deliver messages of role 'user' or 'assistant', not {role!r}")
+        self._deliveries.append((self._plugin, role, text))
+
+    def use_model(self, model: Model) -> None:
+        """Serve this call with another model."""
+        self._check_open()
+        self._model, self._model_by = model, self._plugin
+
+    # --- for the kernel ---
+
+    def _check_open(self) -> None:
+        if self._sealed:
+            raise PluginError(
+                f"plugin {self._plugin!r} edits the request in phase 'seal', which is read-only",
+                plugin=self._plugin,
+                moment="serve_context",
+            )
+
+    def _drop_plugin(self, plugin: str, model: Model) -> None:
+        """Forget what a plugin did to this call."""
+        self._edits = [pair for pair in self._edits if pair[0].plugin != plugin]
+        self._pieces = [piece for piece in self._pieces if piece.plugin != plugin]
+        self._deliveries = [delivery for delivery in self._deliveries if delivery[0] != plugin]
+        if self._model_by == plugin:
+            self._model, self._model_by = model, KERNEL
+
+
+def spec_json(spec: ToolSpec) -> str:
+    """A tool's wire form as canonical JSON text."""
+    return jsontext.canonical({"name": spec.name, "description": spec.description, "parameters_json": spec.parameters_json})
+
+
+def served_event(record: Record, call: int) -> Served:
+    """The event of one model call.
+
+    Raises:
+        RecordFormatError: there was no such call.
+    """
+    for payload in record.of(Served):
+        if payload.call == call:
+            return payload
+    raise RecordFormatError(f"the record holds no model call {call}; it has {len(record.of(Served))}")
+
+
+def served_at(record: Record, call: int) -> ModelRequest:
+    """Rebuild one request from the record; see :meth:`Record.served_at`."""
+    from agentfp_core.state import RunState
+
+    if record.redacted:
+        raise RecordFormatError(
+            f"this copy of the record was redacted by {', '.join(record.redacted)}; a request can be rebuilt from the live record or the journal only"
+        )
+    served_event(record, call)
+    state = RunState(record.root_id)
+    for event in record:
+        state.apply(event)
+        if isinstance(event.payload, Served) and event.payload.call == call:
+            break
+    if state.served.receipt() != event.payload.receipt:  # type: ignore[attr-defined]
+        raise RecordFormatError(
+            f"model call {call} cannot be rebuilt: its receipt does not match; the record was changed or parts of it are missing"
+        )
+    return state.served.request()

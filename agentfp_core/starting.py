@@ -1,0 +1,443 @@
+"""How runs begin: a new message, an answered pause, a failed run taken up again, a dropped question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agentfp_core.admission import UserMessage, admit, read_message, seed_history
+from agentfp_core.checkpoint import Checkpoint
+from agentfp_core.errors import (
+    CheckpointError,
+    ConversationMismatchError,
+    NoConversationError,
+    PauseExpiredError,
+    PausePluginMissingError,
+    PauseToolMissingError,
+    PendingQuestionError,
+    RedactedRecordError,
+    ResumeIdentityConflictError,
+    ResumeRedactionError,
+    RunCheckpointError,
+    RunTimeoutError,
+)
+from agentfp_core.events.agent import IterationEnd, RunConfigured, RunEnded
+from agentfp_core.events.pause import PauseAbandoned, PauseAnswered, PauseResume
+from agentfp_core.journal import Journal
+from agentfp_core.leg import run_leg
+from agentfp_core.limits import Limits
+from agentfp_core.listeners import Listeners, ListenerSpec
+from agentfp_core.loop import End, run_turn
+from agentfp_core.memos import Memo
+from agentfp_core.messages import History
+from agentfp_core.model import ModelSettings
+from agentfp_core.outcomes import settle
+from agentfp_core.pause import Pause, given, read_answers
+from agentfp_core.record import Identity, Record, SegmentHeader
+from agentfp_core.redaction import funnel
+from agentfp_core.replay import recovery_of, resumption_of
+from agentfp_core.result import Head, RunResult
+from agentfp_core.run import Run, run_options
+from agentfp_core.state import RunState
+
+if TYPE_CHECKING:
+    from agentfp_core.agent import Agent
+    from agentfp_core.events.base import Event
+
+HistoryInput: TypeAlias = History | str | bytes | Mapping[str, Any] | Sequence[Any]
+RecoverySource: TypeAlias = RunCheckpointError | RunTimeoutError | Checkpoint | Record | Journal | str | Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """What the caller of one run may say besides its message.
+
+    Args:
+        deps: handed to tools, hooks and functions for instructions.
+        identity: whom the run is for.
+        session_id: the hosting session, 1 to 400 visible ASCII characters.
+        options: options of plugins, by name.
+        limits: in place of the agent's.
+        model_settings: over the agent's.
+        on_event: listeners of this run.
+        journal: the file to stream the record to.
+        timeout: seconds for this leg.
+        stream: ``hold`` or ``live``, in place of the agent's.
+        push: takes every event of a streamed run.
+    """
+
+    deps: Any = None
+    identity: Identity | None = None
+    session_id: str | None = None
+    options: Mapping[str, Any] | None = None
+    limits: Limits | None = None
+    model_settings: ModelSettings | Mapping[str, Any] | None = None
+    on_event: ListenerSpec = None
+    journal: Journal | str | Path | None = None
+    timeout: float | None = None
+    stream: str | None = None
+    push: Callable[[Event], None] | None = None
+
+    def __post_init__(self) -> None:
+        session = self.session_id
+        if session is not None and not (
+            isinstance(session, str) and 1 <= len(session) <= 400 and session.isascii() and session.isprintable()
+        ):
+            raise TypeError("session_id takes 1 to 400 visible ASCII characters")
+        if self.identity is not None and not isinstance(self.identity, Identity):
+            raise TypeError(f"identity takes an Identity, got a {type(self.identity).__name__}")
+        if self.timeout is not None and not self.timeout > 0:
+            raise TypeError(f"timeout takes seconds above 0, got {self.timeout!r}")
+
+
+def open_run(
+    agent: Agent[Any, Any],
+    call: CallOptions,
+    *,
+    base: Record,
+    folds: tuple[RunState, dict[str, Memo]] | None,
+    root_id: str,
+    resumed_from: str | None = None,
+    identity: Identity | None = None,
+    session_id: str | None = None,
+    parent: Run[Any] | None = None,
+    path: tuple[str, ...] = (),
+) -> Run[Any]:
+    """Make the run for one leg on top of a record; nothing is filed yet."""
+    clock, ids = agent.clock, agent.ids
+    header = SegmentHeader(
+        root_id=root_id,
+        run_id=ids.new("run"),
+        first_seq=base.next_seq,
+        started_ns=clock.time_ns(),
+        agent_id=agent.name,
+        session_id=session_id,
+        identity=identity,
+        path=path,
+        parent_run=None if parent is None else parent.run_id,
+        resumed_from=resumed_from,
+    )
+    options = run_options(agent, call.options)
+    settings = ModelSettings.of(call.model_settings).over(agent.model_settings)
+    listeners = Listeners(agent.listeners, call.on_event, outer=None if parent is None else parent.listeners)
+    if folds is None:
+        folds = fold(agent, base, root_id)
+    state, memos = folds
+    record = base.open_segment(header)
+    run: Run[Any] = Run(
+        agent=agent,
+        record=record,
+        state=state,
+        memos=memos,
+        deps=call.deps,
+        model=agent.model,
+        settings=settings,
+        limits=call.limits or agent.limits,
+        options=options,
+        listeners=listeners,
+        stream_mode=call.stream or agent.stream_mode,
+        journal=Journal(call.journal) if isinstance(call.journal, (str, Path)) else call.journal,
+        parent=parent,
+    )
+    listeners.mask = funnel(agent.redact, run.secrets)
+    run.push = call.push
+    return run
+
+
+def fold(agent: Agent[Any, Any], record: Record, root_id: str) -> tuple[RunState, dict[str, Memo]]:
+    """The kernel's state and the plugins' memos that a record leads to."""
+    state = RunState(root_id)
+    memos = {plugin.name: Memo(plugin) for plugin in agent.plugin_set.plugins if plugin.memo_events}
+    for event in record:
+        state.apply(event)
+        for memo in memos.values():
+            if memo.reads(event.name):
+                memo.apply(event)
+    return state, memos
+
+
+# --- a new message ---------------------------------------------------------------------------------------------------------
+
+
+async def start(
+    agent: Agent[Any, Any],
+    message: Any,
+    call: CallOptions,
+    history: HistoryInput | None,
+    *,
+    parent: Run[Any] | None = None,
+    path: tuple[str, ...] = (),
+) -> RunResult[Any]:
+    """Run one turn over a message."""
+    said = read_message(message, "run")
+    known = History.of(history) if history is not None else None
+    base, folds, imported, root_id = _base_of(agent, known)
+    if parent is not None:
+        root_id = parent.root_id
+    last = base.headers[-1] if base.headers else None
+    if last is not None:
+        _check_agent(agent, last)
+    identity = call.identity or (last.identity if last is not None else None)
+    session_id = call.session_id or (last.session_id if last is not None else None)
+    run = open_run(agent, call, base=base, folds=folds, root_id=root_id, identity=identity, session_id=session_id, parent=parent, path=path)
+    if parent is not None:
+        parent.record.children[path[-1]] = run.record
+    with _in_flight(agent, run, nested=parent is not None):
+        try:
+            return await run_leg(run, lambda: _new_turn(run, said, imported), leg="run", timeout=call.timeout)
+        finally:
+            _close_journal(run, call)
+
+
+async def _new_turn(run: Run[Any], said: UserMessage, imported: History | None) -> End:
+    if imported is not None:
+        seed_history(run, imported)
+    run.begin_turn(max(run.state.turn, max((m.turn for m in imported), default=0) if imported else 0) + 1)
+    refused = await admit(run, said)
+    return refused if refused is not None else await run_turn(run, None)
+
+
+def _base_of(agent: Agent[Any, Any], known: History | None) -> tuple[Record, tuple[RunState, dict[str, Memo]] | None, History | None, str]:
+    """The record to go on from, its folds if they are at hand, messages to import, and the conversation's id."""
+    if known is None:
+        return Record(), None, None, agent.ids.new("conv")
+    record, head = known.record, known._head
+    if record is None:
+        return Record(), None, known, known.root_id or agent.ids.new("conv")
+    folds = head.take() if head is not None and _same_plugins(agent, head) else None
+    if folds is None:
+        folds = fold(agent, record, record.root_id)
+    pause = folds[0].pause
+    if pause is not None:
+        first = pause.questions[0] if pause.questions else None
+        if head is not None and head.state is folds[0]:
+            head.give_back()
+        raise PendingQuestionError(
+            tool_name=first.tool if first else None,
+            tool_call_id=first.tool_call_id if first else None,
+            question=first.prompt if first else None,
+        )
+    return record, folds, None, record.root_id
+
+
+def _same_plugins(agent: Agent[Any, Any], head: Head) -> bool:
+    return set(head.memos) == {plugin.name for plugin in agent.plugin_set.plugins if plugin.memo_events}
+
+
+def _check_agent(agent: Agent[Any, Any], header: SegmentHeader) -> None:
+    if agent.name is not None and header.agent_id is not None and header.agent_id != agent.name:
+        raise ConversationMismatchError(header.agent_id, agent.name)
+
+
+class _in_flight:  # noqa: N801
+    """Marks a conversation as live while a leg runs."""
+
+    def __init__(self, agent: Agent[Any, Any], run: Run[Any], *, nested: bool = False) -> None:
+        self.agent = agent
+        self.run = run
+        self.keys = () if nested else (run.root_id, f"agent {id(agent)}") if agent.exclusive else (run.root_id,)
+
+    def __enter__(self) -> None:
+        begun = []
+        try:
+            for key in self.keys:
+                self.agent.index.begin(key, self.run.run_id, self.agent.agent_id)
+                begun.append(key)
+        except BaseException:
+            for key in begun:
+                self.agent.index.end(key, self.run.run_id)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        for key in self.keys:
+            self.agent.index.end(key, self.run.run_id)
+
+
+def _close_journal(run: Run[Any], call: CallOptions) -> None:
+    if run.journal is not None and run.journal is not call.journal:
+        run.journal.close()
+
+
+# --- an answered pause ---------------------------------------------------------------------------------------------------------
+
+
+async def resume(
+    agent: Agent[Any, Any], pause: Pause, answers: Any, call: CallOptions, *, head: Head | None = None, parent: Run[Any] | None = None
+) -> RunResult[Any]:
+    """Go on with a paused run. Every check comes before anything is changed."""
+    if not isinstance(pause, Pause):
+        raise CheckpointError(f"resume takes a Pause, got a {type(pause).__name__}; read stored text with Pause.from_json(text)")
+    header = pause.record.headers[-1]
+    if pause.record.redacted:
+        raise RedactedRecordError("this pause was made of a redacted recording; resume from the pause that the run returned")
+    if parent is None:
+        _check_agent(agent, header)
+    if call.identity is not None and call.identity != header.identity:
+        raise ResumeIdentityConflictError
+    if pause.expires_ns is not None and agent.clock.time_ns() > pause.expires_ns:
+        raise PauseExpiredError(str(pause.expires_at))
+    if agent.index.is_consumed(pause.id):
+        agent.index.consume(pause.id)
+    folds = head.take() if head is not None and _same_plugins(agent, head) else None
+    if folds is None:
+        folds = fold(agent, pause.record, pause.record.root_id)
+    _check_agent_holds(agent, pause, folds[0])
+    taken = read_answers(pause, answers)
+    run = open_run(
+        agent,
+        call,
+        base=pause.record,
+        folds=folds,
+        root_id=pause.root_id,
+        resumed_from=header.run_id,
+        identity=header.identity,
+        session_id=call.session_id or header.session_id,
+        parent=parent,
+        path=header.path,
+    )
+    if parent is not None:
+        parent.record.children[header.path[-1]] = run.record
+    everything = {**pause.answered, **taken}
+    if any(question.required and question.id not in everything for question in pause.questions):
+        return _answered_in_part(run, pause, taken)
+    with _in_flight(agent, run, nested=parent is not None):
+        agent.index.consume(pause.id)
+        try:
+            return await run_leg(run, lambda: _resumed_turn(run, pause, everything), leg="resume", timeout=call.timeout)
+        finally:
+            _close_journal(run, call)
+
+
+def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState) -> None:
+    """The agent must have what the pause waits on; nothing is dropped silently."""
+    if state.batch is not None:
+        for call in state.batch.calls:
+            if call.id not in state.batch.ended and call.name not in agent.tools:
+                raise PauseToolMissingError(call.name, state.batch.message_seq, agent.tools)
+    for question in pause.questions:
+        if not question.path and question.plugin not in ("kernel", "tool") and question.plugin not in agent.plugin_set.by_name:
+            raise PausePluginMissingError(question.plugin)
+    held = set() if agent.redact is None else set(agent.redact.names)
+    wanted = [name for configured in pause.record.of(RunConfigured) for name in configured.redaction]
+    missing = [name for name in dict.fromkeys(wanted) if name not in held]
+    if missing:
+        raise ResumeRedactionError(missing)
+
+
+def _answered_in_part(run: Run[Any], pause: Pause, taken: Mapping[str, Any]) -> RunResult[Any]:
+    """Some questions are still open: an updated pause, and nothing has run."""
+    if run.journal is not None:
+        run.journal.begin(run.header, run.record)
+    run.begin_turn(run.state.turn)
+    run.emit(PauseAnswered(pause.id, given(taken)))
+    run.flush()
+    return RunResult(status="paused", head=Head(run.record, run.state, run.memos), pause=Pause.of(run.record, run.state))
+
+
+async def _resumed_turn(run: Run[Any], pause: Pause, answers: dict[str, Any]) -> End:
+    request = run.state.pause
+    assert request is not None
+    run.begin_turn(run.state.turn)
+    run.begin_iteration(run.state.iteration)
+    waited = max(run.clock.time_ns() - pause.paused_ns, 0) // 1_000_000
+    run.emit(PauseResume(pause.id, given(answers), waited))
+    return await run_turn(run, resumption_of(run, request, answers))
+
+
+# --- a failed run ---------------------------------------------------------------------------------------------------------------
+
+
+def record_to_recover(source: RecoverySource) -> Record:
+    """The record in whatever a failed run left behind.
+
+    Args:
+        source: the error, its checkpoint, the checkpoint's JSON text, a record, a journal or its path.
+    """
+    if isinstance(source, (RunCheckpointError, RunTimeoutError)):
+        return source.checkpoint.record
+    if isinstance(source, Checkpoint):
+        return source.record
+    if isinstance(source, Record):
+        return source
+    if isinstance(source, Journal):
+        return source.load()
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        return Checkpoint.from_json(source).record
+    return Record.load(source)
+
+
+async def recover(agent: Agent[Any, Any], source: RecoverySource, call: CallOptions) -> RunResult[Any]:
+    """Take up a run that broke off: with a new budget, from what its record says, running nothing twice."""
+    base = record_to_recover(source)
+    if base.redacted:
+        raise RedactedRecordError(
+            f"this copy of the record was redacted by {', '.join(base.redacted)}; recover from the journal or a checkpoint"
+        )
+    header = base.headers[-1]
+    _check_agent(agent, header)
+    if call.identity is not None and call.identity != header.identity:
+        raise ResumeIdentityConflictError
+    folds = fold(agent, base, base.root_id)
+    state = folds[0]
+    if state.pause is not None:
+        first = state.pause.questions[0]
+        raise PendingQuestionError(tool_name=first.tool, tool_call_id=first.tool_call_id, question=first.prompt)
+    if not state.open_turn:
+        raise NoConversationError("nothing-pending")
+    run = open_run(
+        agent,
+        call,
+        base=base,
+        folds=folds,
+        root_id=base.root_id,
+        resumed_from=header.run_id,
+        identity=header.identity,
+        session_id=call.session_id or header.session_id,
+    )
+    run.begin_turn(state.turn)
+    with _in_flight(agent, run):
+        try:
+            return await run_leg(run, lambda: _recovered_turn(run), leg="recovery", timeout=call.timeout)
+        finally:
+            _close_journal(run, call)
+
+
+async def _recovered_turn(run: Run[Any]) -> End:
+    run.begin_turn(run.state.turn)
+    if run.state.batch is not None:
+        return await run_turn(run, recovery_of(run))
+    if run.state.open_iteration:
+        run.emit(IterationEnd(0))
+    return await run_turn(run, None)
+
+
+# --- a dropped question --------------------------------------------------------------------------------------------------------------
+
+
+def abandon(agent: Agent[Any, Any], pause: Pause, *, head: Head | None = None) -> RunResult[Any]:
+    """Drop the question of a pause: its calls are settled without running, and the conversation can go on."""
+    agent.index.consume(pause.id)
+    header = pause.record.headers[-1]
+    folds = head.take() if head is not None and _same_plugins(agent, head) else None
+    run = open_run(
+        agent,
+        CallOptions(),
+        base=pause.record,
+        folds=folds,
+        root_id=pause.root_id,
+        resumed_from=header.run_id,
+        identity=header.identity,
+        session_id=header.session_id,
+    )
+    run.begin_turn(run.state.turn)
+    run.begin_iteration(run.state.iteration)
+    asked = run.state.pause.questions[0].tool_call_id if run.state.pause and run.state.pause.questions else None
+    run.emit(PauseAbandoned(pause.id), call_id=asked)
+    settle(run, "abandoned", caused_by=asked)
+    if run.state.open_iteration:
+        run.emit(IterationEnd(0))
+    run.emit(RunEnded("stopped_early", 0))
+    run.closed = True
+    return RunResult(status="stopped_early", head=Head(run.record, run.state, run.memos))

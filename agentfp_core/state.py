@@ -1,0 +1,296 @@
+"""The kernel's own fold: everything a run needs to know of its record, kept up to date event by event.
+
+A live run, a resumed one and a loaded recording all compute it with the same code, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pydantic_core
+
+from agentfp_core.events.agent import (
+    AnswerDrafted,
+    BudgetExhausted,
+    EarlyReason,
+    IterationEnd,
+    IterationStart,
+    OutputAttempt,
+    RunConfigured,
+    RunEnded,
+    TurnEnd,
+    TurnStart,
+)
+from agentfp_core.events.base import Event
+from agentfp_core.events.context import Blob, Served
+from agentfp_core.events.cost import CostTick, LimitHit
+from agentfp_core.events.hook import VerdictFiled
+from agentfp_core.events.message import MessageAdded
+from agentfp_core.events.pause import PauseAbandoned, PauseAnswered, PauseRequest, PauseResume
+from agentfp_core.events.stream import HelperReplied, LlmEnd
+from agentfp_core.events.tool import ToolDispatched, ToolEnded, ToolStarted
+from agentfp_core.messages import History, Message, ThinkingBlock, ToolCall, Usage, part_from_dict
+from agentfp_core.record import Record
+from agentfp_core.served import ServedState
+
+SETTLED = ("success", "partial", "absent")
+
+
+class OpenBatch:
+    """The calls of the last reply, until all their messages have landed."""
+
+    __slots__ = ("calls", "dispatched", "ended", "landed", "message_seq", "started", "verdicts")
+
+    def __init__(self, calls: tuple[ToolCall, ...], message_seq: int) -> None:
+        self.calls = calls
+        self.message_seq = message_seq
+        self.started: set[str] = set()
+        self.dispatched: set[str] = set()
+        self.ended: dict[str, tuple[int, ToolEnded]] = {}
+        self.landed: set[str] = set()
+        self.verdicts: list[Event] = []
+
+
+class RunState:
+    """What the record says, as the loop needs it.
+
+    Args:
+        root_id: the conversation.
+    """
+
+    def __init__(self, root_id: str) -> None:
+        self.root_id = root_id
+        self.served = ServedState(root_id)
+        self.messages: list[Message] = []
+        self.system_texts: list[str] = []
+        self.batch: OpenBatch | None = None
+        self.pause: PauseRequest | None = None
+        self.pause_event: Event | None = None
+        self.pause_answers: dict[str, str] = {}
+        self.turn = 0
+        self.open_turn = False
+        self.occurrences: dict[str, int] = {}
+        self.call_ids: set[str] = set()
+        self.open_iteration = False
+        self.last_status: str | None = None
+        self._reset_budget()
+        self._reset_turn()
+        self._handlers: dict[str, Callable[[Event, Any], None]] = {
+            RunConfigured.event_name: self._configured,
+            TurnStart.event_name: self._turn_start,
+            IterationStart.event_name: self._iteration,
+            IterationEnd.event_name: self._iteration_end,
+            MessageAdded.event_name: self._message,
+            LlmEnd.event_name: self._usage,
+            HelperReplied.event_name: self._usage,
+            CostTick.event_name: self._cost,
+            LimitHit.event_name: self._limit,
+            Blob.event_name: self._blob,
+            Served.event_name: self._served,
+            ToolStarted.event_name: self._started,
+            ToolDispatched.event_name: self._dispatched,
+            ToolEnded.event_name: self._ended,
+            VerdictFiled.event_name: self._verdict,
+            AnswerDrafted.event_name: self._drafted,
+            OutputAttempt.event_name: self._attempt,
+            BudgetExhausted.event_name: self._exhausted,
+            PauseRequest.event_name: self._paused,
+            PauseAnswered.event_name: self._answered,
+            PauseResume.event_name: self._resumed,
+            PauseAbandoned.event_name: self._abandoned,
+            TurnEnd.event_name: self._turn_end,
+            RunEnded.event_name: self._run_end,
+        }
+
+    @classmethod
+    def of(cls, record: Record) -> RunState:
+        """The state that a record leads to."""
+        state = cls(record.root_id)
+        for event in record:
+            state.apply(event)
+        return state
+
+    def apply(self, event: Event) -> None:
+        """Fold one event in."""
+        handler = self._handlers.get(event.name)
+        if handler is not None:
+            handler(event, event.payload)
+
+    def history(self, record: Record | None = None) -> History:
+        """The messages up to now."""
+        return History.view_of(self.messages, len(self.messages), root_id=self.root_id, record=record)
+
+    # --- legs and turns ---
+
+    def _reset_budget(self) -> None:
+        self.iteration = 0
+        self.usage = Usage()
+        self.usd: Decimal | None = None
+        self.limits_hit: set[str] = set()
+        self.early: EarlyReason | None = None
+        self.pending_tool_calls = 0
+        self.wrap_up_asked = False
+        self.completed_iterations = 0
+
+    def _reset_turn(self) -> None:
+        self.revisions: dict[str, int] = {}
+        self.schema_attempts = 0
+        self.schema_retries = 0
+        self.repeats: dict[str, int] = {}
+        self.turn_started_ns = 0
+
+    def _configured(self, event: Event, payload: RunConfigured) -> None:
+        if payload.leg == "recovery":
+            self._reset_budget()
+            self.pause = self.pause_event = None
+
+    def _turn_start(self, event: Event, payload: TurnStart) -> None:
+        self.turn = event.turn
+        self.open_turn = True
+        self._reset_budget()
+        self._reset_turn()
+        self.turn_started_ns = event.ts_ns
+
+    def _iteration(self, event: Event, payload: IterationStart) -> None:
+        self.iteration = payload.iteration
+        self.open_iteration = True
+
+    def _iteration_end(self, event: Event, payload: IterationEnd) -> None:
+        self.open_iteration = False
+        self.completed_iterations += 1
+
+    def _turn_end(self, event: Event, payload: TurnEnd) -> None:
+        self.open_turn = False
+
+    def _run_end(self, event: Event, payload: RunEnded) -> None:
+        self.last_status = payload.status
+
+    # --- messages and requests ---
+
+    def _message(self, event: Event, payload: MessageAdded) -> None:
+        content = payload.content
+        if content is None:
+            content = self._content_of(payload)
+        message = Message(
+            payload.message_id,
+            payload.role,
+            content,
+            event.turn if payload.message_turn is None else payload.message_turn,
+            payload.author,
+            tuple([ToolCall(c.id, c.name, c.arguments, c.provider_meta) for c in payload.tool_calls]) if payload.tool_calls else (),
+            payload.tool_call_id,
+            payload.tool_name,
+            payload.notes or (),
+            self._parts_of(payload),
+            tuple([ThinkingBlock(t.text, t.signature, t.redacted, t.provider_meta) for t in payload.thinking]) if payload.thinking else (),
+            payload.own,
+        )
+        self.messages.append(message)
+        self.served.add_message(message)
+        if message.role == "system":
+            self.system_texts.append(content)
+        elif message.tool_calls:
+            self.batch = OpenBatch(message.tool_calls, event.seq)
+            self.call_ids.update([call.id for call in message.tool_calls])
+        elif message.role == "tool" and self.batch is not None and message.tool_call_id is not None:
+            self.batch.landed.add(message.tool_call_id)
+            if len(self.batch.landed) == len(self.batch.calls):
+                self.batch = None
+
+    def _content_of(self, payload: MessageAdded) -> str:
+        if self.batch is not None and payload.tool_call_id in self.batch.ended:
+            return self.batch.ended[payload.tool_call_id][1].content
+        return ""
+
+    def _parts_of(self, payload: MessageAdded) -> tuple[Any, ...]:
+        if payload.parts is None:
+            return ()
+        return tuple(part_from_dict(part) for part in pydantic_core.from_json(payload.parts))
+
+    def _blob(self, event: Event, payload: Blob) -> None:
+        self.served.blobs[payload.digest] = payload.body
+
+    def _served(self, event: Event, payload: Served) -> None:
+        self.served.apply(payload)
+
+    # --- money and limits ---
+
+    def _usage(self, event: Event, payload: LlmEnd | HelperReplied) -> None:
+        self.usage = self.usage + Usage(
+            payload.input_tokens, payload.output_tokens, payload.cache_read_tokens, payload.cache_write_tokens, payload.thinking_tokens
+        )
+
+    def _cost(self, event: Event, payload: CostTick) -> None:
+        self.usd = Decimal(payload.cumulative_usd)
+
+    def _limit(self, event: Event, payload: LimitHit) -> None:
+        self.limits_hit.add(payload.kind)
+
+    def _exhausted(self, event: Event, payload: BudgetExhausted) -> None:
+        self.early = payload.reason
+        self.pending_tool_calls = payload.pending_tool_calls
+        self.wrap_up_asked = payload.action == "wrapped-up"
+
+    # --- calls ---
+
+    def _started(self, event: Event, payload: ToolStarted) -> None:
+        if self.batch is not None and event.call_id is not None:
+            self.batch.started.add(event.call_id)
+
+    def _dispatched(self, event: Event, payload: ToolDispatched) -> None:
+        if self.batch is not None:
+            self.batch.dispatched.update(payload.calls)
+
+    def _ended(self, event: Event, payload: ToolEnded) -> None:
+        batch, call_id = self.batch, event.call_id
+        if batch is None or call_id is None:
+            return
+        batch.ended[call_id] = (event.seq, payload)
+        if payload.ran:
+            if payload.fingerprint is not None:
+                self.repeats[payload.fingerprint] = self.repeats.get(payload.fingerprint, 0) + 1
+            if payload.outcome in SETTLED:
+                for call in batch.calls:
+                    if call.id == call_id:
+                        key = occurrence_key(call)
+                        self.occurrences[key] = self.occurrences.get(key, 0) + 1
+
+    def _verdict(self, event: Event, payload: VerdictFiled) -> None:
+        if self.batch is not None and payload.moment == "before_tool":
+            self.batch.verdicts.append(event)
+
+    # --- answers ---
+
+    def _drafted(self, event: Event, payload: AnswerDrafted) -> None:
+        if payload.key != "output_schema":
+            self.revisions[payload.key] = self.revisions.get(payload.key, 0) + 1
+
+    def _attempt(self, event: Event, payload: OutputAttempt) -> None:
+        self.schema_attempts += 1
+        if payload.outcome == "retried":
+            self.schema_retries += 1
+
+    # --- pauses ---
+
+    def _paused(self, event: Event, payload: PauseRequest) -> None:
+        self.pause, self.pause_event = payload, event
+        self.pause_answers = {}
+
+    def _answered(self, event: Event, payload: PauseAnswered) -> None:
+        self.pause_answers.update({answer.id: answer.value for answer in payload.answers})
+
+    def _resumed(self, event: Event, payload: PauseResume) -> None:
+        self.pause = self.pause_event = None
+        self.pause_answers = {}
+
+    def _abandoned(self, event: Event, payload: PauseAbandoned) -> None:
+        self.pause = self.pause_event = None
+        self.pause_answers = {}
+        self.open_turn = False
+
+
+def occurrence_key(call: ToolCall) -> str:
+    """What makes two calls the same call: the tool and its canonical arguments."""
+    return f"{call.name}\x1f{call.arguments_json}"

@@ -1,0 +1,1 @@
+"""What agentfp costs, measured: `make bench`, and beside other frameworks: `make bench-peers`. Nothing here asserts a time."""
