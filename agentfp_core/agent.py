@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
 Deps = TypeVar("Deps", default=None)
 Out = TypeVar("Out", default=str)
 
-Instruction: TypeAlias = "str | Callable[[Run[Any]], str | None | Awaitable[str | None]]"
+Instruction: TypeAlias = "str | Callable[[Run[Any]], str | Awaitable[str | None] | None]"
 CONTEXT_BUDGET: Mapping[str, int] = {"system": 4_000, "messages": 10_000, "tools": 2_000}
 
-_overrides: ContextVar[Mapping[int, Mapping[str, Any]]] = ContextVar("agentfp_overrides", default={})
+_overrides: ContextVar[Mapping[int, Mapping[str, Any]]] = ContextVar("agentfp_overrides", default=MappingProxyType({}))
 
 
 class Agent(Generic[Deps, Out]):
@@ -89,17 +90,13 @@ class Agent(Generic[Deps, Out]):
         AgentfpError: something does not go together; all problems at once.
     """
 
-    @overload
-    def __init__(self: Agent[Deps, str], model: Model | str, *, deps_type: type[Deps] = ..., **settings: Any) -> None: ...
-    @overload
-    def __init__(self, model: Model | str, *, deps_type: type[Deps] = ..., output_type: type[Out], **settings: Any) -> None: ...
     def __init__(
         self,
         model: Model | str,
         *,
         name: str | None = None,
-        deps_type: Any = None,
-        output_type: Any = str,
+        deps_type: type[Deps] | None = None,
+        output_type: type[Out] = str,  # type: ignore[assignment]
         output_retries: int = 1,
         output_strategy: Strategy = "auto",
         output_fallback: Callable[..., Any] | None = None,
@@ -192,9 +189,8 @@ class Agent(Generic[Deps, Out]):
             problems.append(f"stream must be 'hold' or 'live', got {stream!r}")
         if self.argument_validation not in ("enforce", "warn", "off"):
             problems.append(f"argument_validation must be 'enforce', 'warn' or 'off', got {self.argument_validation!r}")
-        for slot in self.context_budget:
-            if slot not in CONTEXT_BUDGET:
-                problems.append(f"context_budget has no slot {slot!r}; {nearest(slot, CONTEXT_BUDGET)}")
+        unknown = [slot for slot in self.context_budget if slot not in CONTEXT_BUDGET]
+        problems += [f"context_budget has no slot {slot!r}; {nearest(slot, CONTEXT_BUDGET)}" for slot in unknown]
         for index, part in enumerate(self.instructions):
             if not isinstance(part, str) and not callable(part):
                 problems.append(f"instructions[{index}] must be text or a function of the run, got a {type(part).__name__}")
@@ -331,7 +327,7 @@ class Agent(Generic[Deps, Out]):
         _options(call)
         return Conversation(self, history=history, checkpoint=checkpoint, defaults=call)
 
-    def as_tool(self, name: str, description: str, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
+    def as_tool(self, name: str, description: str, /, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
         """This agent as a tool of another one. Its answer is a model's text, and never a source by itself.
 
         Args:

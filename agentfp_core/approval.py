@@ -15,7 +15,31 @@ FRAME_CHARS = 160
 MAX_FRAMES = 8
 MAX_DRIVERS = 3
 _WORD = re.compile(r"[a-z0-9]{2,}")
-_STOP = frozenset(["the", "and", "for", "with", "that", "this", "from", "are", "was", "were", "not", "but", "you", "your", "has", "have", "had", "its", "into", "out", "about"])
+_STOP = frozenset(
+    [
+        "the",
+        "and",
+        "for",
+        "with",
+        "that",
+        "this",
+        "from",
+        "are",
+        "was",
+        "were",
+        "not",
+        "but",
+        "you",
+        "your",
+        "has",
+        "have",
+        "had",
+        "its",
+        "into",
+        "out",
+        "about",
+    ]
+)
 
 
 def evidence_pack(run: Run[Any], call: CallView) -> dict[str, Any]:

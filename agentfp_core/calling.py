@@ -75,7 +75,7 @@ async def each(
         seconds: time limit of one unit.
     """
     index = 0
-    limited = any([impl.is_async for impl, _ in units])
+    limited = any(impl.is_async for impl, _ in units)
     while index < len(units):
         with anyio.move_on_after(seconds) if limited else nullcontext() as scope:
             begun = time.perf_counter()

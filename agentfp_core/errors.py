@@ -251,7 +251,8 @@ class PauseToolMissingError(RefusedError):
         self.tool_name = tool_name
         self.seq = seq
         super().__init__(
-            f"the pause waits on tool {tool_name!r} (event {seq} of its record), which this agent does not have; {nearest(tool_name, known)}"
+            f"the pause waits on tool {tool_name!r} (event {seq} of its record), which this agent does not have; "
+            f"{nearest(tool_name, known)}"
         )
 
 

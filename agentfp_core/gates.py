@@ -134,7 +134,8 @@ class Gate:
                 self._ask(impl, answer, None)
             return
         if not isinstance(answer, Mapping) or any(self.batch.get(key) is None for key in answer):
-            msg = f"plugin {impl.plugin!r} with per='batch' must answer None, AskPerson or a mapping of call id to verdict, got a {type(answer).__name__}"
+            what = "None, AskPerson or a mapping of call id to verdict"
+            msg = f"plugin {impl.plugin!r} with per='batch' must answer {what}, got a {type(answer).__name__}"
             raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
         checked = {call_id: check_verdict(impl, verdict) for call_id, verdict in answer.items()}
         for call in self.batch.live:

@@ -136,7 +136,7 @@ class Specs:
     """The hooks. Each docstring is the contract: when, in which order, what an answer means, what a raise does."""
 
     @hookspec
-    def serve_context(self, draft: RequestDraft, run: Run) -> None:
+    def serve_context(self, draft: RequestDraft, run: Run[Any]) -> None:
         """Before each model call: shape the request through the draft's methods.
 
         Phases: window, route, activate, deliver, compose, overlay, annotate, seal (read-only). Returns nothing. Raising
@@ -144,7 +144,9 @@ class Specs:
         """
 
     @hookspec
-    def before_tool(self, call: CallView, batch: Batch, run: Run) -> BeforeToolVerdict | Mapping[str, BeforeToolVerdict] | AskPerson | None:
+    def before_tool(
+        self, call: CallView, batch: Batch, run: Run[Any]
+    ) -> BeforeToolVerdict | Mapping[str, BeforeToolVerdict] | AskPerson | None:
         """After a reply with calls, before any of them runs: decide over each.
 
         Phases: peel, screen (without arguments, may only refuse), fill, authorize, rewrite, validate (kernel), consent,
@@ -155,7 +157,7 @@ class Specs:
 
     @hookspec
     def after_result(
-        self, result: ResultView, call: CallView, batch: Batch, run: Run
+        self, result: ResultView, call: CallView, batch: Batch, run: Run[Any]
     ) -> AfterResultVerdict | Mapping[str, AfterResultVerdict] | None:
         """When all calls of a batch have their outcome: decide what the model reads of each, in call order.
 
@@ -165,7 +167,7 @@ class Specs:
         """
 
     @hookspec
-    def assess_answer(self, draft: AnswerDraft, run: Run) -> AnswerVerdict | None:
+    def assess_answer(self, draft: AnswerDraft, run: Run[Any]) -> AnswerVerdict | None:
         """When a reply would be the answer: judge it.
 
         Phases: rewrite, schema (kernel), procedure, evidence, claims, stand, append. Answers ``Replace``, ``Revise`` or
@@ -183,11 +185,11 @@ class Specs:
         """While the agent is built: see its tools, contribute tools, capabilities, filters, reserved names; report every problem."""
 
     @hookspec
-    def admit_input(self, message: Message, run: Run) -> AdmitVerdict | None:
+    def admit_input(self, message: Message, run: Run[Any]) -> AdmitVerdict | None:
         """Before a person's message enters the history. ``Refuse`` ends the run, ``Replace`` puts another text in. Raising refuses."""
 
     @hookspec
-    def finish_run(self, run: Run, outcome: str) -> Refuse | None:
+    def finish_run(self, run: Run[Any], outcome: str) -> Refuse | None:
         """At the end of every leg: answered, paused, stopped_early, refused, failed, cancelled. Shielded, 5 s. Raising is counted.
 
         ``Refuse`` takes an answer back.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FINISH_SECONDS = 5.0
 
 
-async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg, timeout: float | None) -> RunResult[Any]:
+async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg, timeout: float | None) -> RunResult[Any]:  # noqa: ASYNC109 - the leg tidies up when its time is up
     """Run a leg from its first event to its last.
 
     Args:

@@ -54,21 +54,24 @@ class Limits:
     tool_results_total_chars: int | None = None
 
     def __post_init__(self) -> None:
-        problems = []
-        for name in ("iterations", "hard_cap"):
-            if not _count(getattr(self, name)):
-                problems.append(f"Limits.{name} must be a whole number from 1, got {getattr(self, name)!r}")
-        for name in ("tokens", "tool_result_chars", "tool_results_total_chars"):
-            if getattr(self, name) is not None and not _count(getattr(self, name)):
-                problems.append(f"Limits.{name} must be a whole number from 1 or None, got {getattr(self, name)!r}")
-        for name in ("usd", "seconds"):
-            if getattr(self, name) is not None and not _amount(getattr(self, name)):
-                problems.append(f"Limits.{name} must be a number above 0 or None, got {getattr(self, name)!r}")
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        problems = [
+            f"Limits.{name} must be a whole number from 1, got {given[name]!r}"
+            for name in ("iterations", "hard_cap")
+            if not _count(given[name])
+        ]
+        for names, fits, what in (
+            (("tokens", "tool_result_chars", "tool_results_total_chars"), _count, "a whole number from 1"),
+            (("usd", "seconds"), _amount, "a number above 0"),
+        ):
+            wrong = [name for name in names if given[name] is not None and not fits(given[name])]
+            problems += [f"Limits.{name} must be {what} or None, got {given[name]!r}" for name in wrong]
         if self.on_usd not in ("halt", "warn"):
             problems.append(f"Limits.on_usd must be 'halt' or 'warn', got {self.on_usd!r}")
         if not problems and self.iterations > self.hard_cap:
             problems.append(
-                f"Limits.iterations={self.iterations} is above the cap of {self.hard_cap}; if you mean it, pass hard_cap={self.iterations} too"
+                f"Limits.iterations={self.iterations} is above the cap of {self.hard_cap}; "
+                f"if you mean it, pass hard_cap={self.iterations} too"
             )
         if problems:
             raise LimitsError(problems)

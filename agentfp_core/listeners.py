@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agentfp_core.callables import is_async
 from agentfp_core.errors import ConfigError
 from agentfp_core.record import matcher
 
@@ -80,8 +80,9 @@ def _pairs(spec: ListenerSpec) -> list[tuple[str, Listener]]:
             raise ConfigError(
                 f"listeners takes functions of an event by pattern, such as {{'agentfp.tool.*': print}}; got a {type(pair).__name__}"
             )
-        if inspect.iscoroutinefunction(pair[1]) or inspect.iscoroutinefunction(getattr(pair[1], "__call__", None)):
+        if is_async(pair[1]):
             raise ConfigError(
-                f"the listener of {pair[0]!r} is a coroutine function and would never be awaited; use agent.stream(...), or a plugin with export_event"
+                f"the listener of {pair[0]!r} is a coroutine function and would never be awaited; "
+                "use agent.stream(...), or a plugin with export_event"
             )
     return pairs

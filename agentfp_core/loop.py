@@ -276,7 +276,8 @@ def _close(run: Run[Any], reply: Reply, judged: Judged) -> End:
 
 def _contract_unmet(run: Run[Any], judged: Judged) -> None:
     output, problem = run.agent.output, judged.problem
-    assert output is not None and problem is not None
+    assert output is not None
+    assert problem is not None
     stop = judged.draft.stop.value
     run.emit(
         OutputContractUnmet(

@@ -23,7 +23,7 @@ Author: TypeAlias = str
 """Who wrote a message: ``person``, ``model``, ``tool``, ``app``, ``library``, or ``plugin:NAME``."""
 
 
-class StopReason(str, enum.Enum):
+class StopReason(enum.StrEnum):
     """Why a model stopped, in a closed set; the provider's own word is kept beside it."""
 
     STOP = "stop"

@@ -36,7 +36,7 @@ PARAMETERS = {
 }
 
 
-def agent_tool(agent: Agent[Any, Any], name: str, description: str, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
+def agent_tool(agent: Agent[Any, Any], name: str, description: str, /, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
     """Make a tool that runs an agent.
 
     Args:

@@ -193,7 +193,7 @@ def current_arguments(state: RunState, call_id: str | None) -> dict[str, Any] | 
 def encode_answer(answer: Any) -> str:
     """An answer as JSON text for the record."""
     if isinstance(answer, Approval):
-        data = {"approved": answer.approved, "by": answer.by, "note": answer.note, "pinned": answer.pinned}
+        data: dict[str, Any] = {"approved": answer.approved, "by": answer.by, "note": answer.note, "pinned": answer.pinned}
         if answer.args is not None:
             data["args"] = dict(answer.args)
         return jsontext.canonical({"approval": data})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pluggy
 import pydantic
 
+from agentfp_core.callables import is_async
 from agentfp_core.errors import ConfigError, PluginDefinitionError, nearest
 from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
 
@@ -164,7 +163,8 @@ class PluginSet:
                 continue
             if not plugin.name.isidentifier() or plugin.name in RESERVED:
                 problems.append(
-                    f"plugin class {type(plugin).__name__!r} needs a class attribute `name` that is an identifier and none of {', '.join(sorted(RESERVED))}, got {plugin.name!r}"
+                    f"plugin class {type(plugin).__name__!r} needs a class attribute `name` that is an identifier "
+                    f"and none of {', '.join(sorted(RESERVED))}, got {plugin.name!r}"
                 )
                 continue
             try:
@@ -211,8 +211,8 @@ def _compile(moment: str, raw: Any, index: int) -> Impl:
     wrong = [name for name in raw.argnames if name not in allowed]
     if wrong:
         raise PluginDefinitionError(f"{who} with per={mark.per!r} takes {', '.join(map(repr, wrong))}; it may take {', '.join(allowed)}")
-    is_async = _is_async(raw.function)
-    if is_async and moment in SYNC_ONLY:
+    function_is_async = is_async(raw.function)
+    if function_is_async and moment in SYNC_ONLY:
         raise PluginDefinitionError(f"{who}: {moment!r} runs while the agent is built and cannot be async")
     phases = PHASES.get(moment, ("",))
     return Impl(
@@ -221,15 +221,10 @@ def _compile(moment: str, raw: Any, index: int) -> Impl:
         phase=mark.phase,
         per=mark.per,
         call=_adapter(raw.function, tuple(raw.argnames), allowed),
-        is_async=is_async,
+        is_async=function_is_async,
         on_error=ON_ERROR.get((moment, mark.phase), "run-failed"),
         sort_key=(phases.index(mark.phase), index, mark.order),
     )
-
-
-def _is_async(function: Any) -> bool:
-    inner = function.func if isinstance(function, functools.partial) else function
-    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None))
 
 
 def _adapter(function: Callable[..., Any], taken: Sequence[str], passed: Sequence[str]) -> Callable[..., Any]:

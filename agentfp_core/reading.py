@@ -72,7 +72,8 @@ class _Reader:
             if answer is None:
                 return True
             if not isinstance(answer, Mapping) or any(key not in self.batch.results for key in answer):
-                msg = f"plugin {impl.plugin!r} with per='batch' must answer None or a mapping of call id to verdict, got a {type(answer).__name__}"
+                what = "None or a mapping of call id to verdict"
+                msg = f"plugin {impl.plugin!r} with per='batch' must answer {what}, got a {type(answer).__name__}"
                 raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
             for call_id, verdict in answer.items():
                 self.apply(impl, self.batch.results[call_id], check_verdict(impl, verdict))

@@ -423,14 +423,14 @@ def upgrade(event: Event, kind: type[P]) -> Event:
     """The event with its payload as ``kind``, when it was read without that type being known."""
     payload = event.payload
     if type(payload) is UnknownPayload or (type(payload) is AppEvent and kind is not AppEvent):
-        return event._replace(payload=payload_from(kind, pydantic_core.from_json(payload.data)))  # type: ignore[attr-defined]
+        return event._replace(payload=payload_from(kind, pydantic_core.from_json(payload.data)))
     return event
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A test of event names: exact, ``prefix.*`` or ``*``."""
     if pattern == "*":
-        return lambda name: True
+        return lambda _: True
     if pattern.endswith(".*"):
         prefix = pattern[:-1]
         return lambda name: name.startswith(prefix)

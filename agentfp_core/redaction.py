@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import hashlib
 import json
 import re
@@ -15,7 +14,7 @@ from urllib.parse import quote
 from agentfp_core import jsontext
 from agentfp_core.errors import ConfigError
 from agentfp_core.events.app import AppEvent
-from agentfp_core.events.base import Event, Mark, Payload, UnknownPayload, marks_of
+from agentfp_core.events.base import Event, Mark, Payload, UnknownPayload, marks_of, per_class
 
 PLACEHOLDER = "[REDACTED]"
 """What stands in place of masked text. It is never a value."""
@@ -37,13 +36,12 @@ class RedactionPolicy:
     keys: Iterable[str] = ()
     patterns: Mapping[str, str | re.Pattern[str]] | Iterable[str | re.Pattern[str]] = ()
     content: bool = False
+    _keys: frozenset[str] = dataclasses.field(init=False, repr=False)
+    _patterns: dict[str, re.Pattern[str]] = dataclasses.field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = []
         keys = (self.keys,) if isinstance(self.keys, str) else tuple(self.keys)
-        for key in keys:
-            if not isinstance(key, str) or not key.strip():
-                problems.append(f"RedactionPolicy.keys takes names, got {key!r}")
+        problems = [f"RedactionPolicy.keys takes names, got {k!r}" for k in keys if not isinstance(k, str) or not k.strip()]
         compiled: dict[str, re.Pattern[str]] = {}
         named = self.patterns.items() if isinstance(self.patterns, Mapping) else [(None, p) for p in self.patterns]
         for name, pattern in named:
@@ -57,21 +55,21 @@ class RedactionPolicy:
             problems.append("a RedactionPolicy without keys, patterns or content masks nothing; leave it out or say what to mask")
         if problems:
             raise ConfigError(problems)
-        object.__setattr__(self, "keys", frozenset(keys))
-        object.__setattr__(self, "patterns", compiled)
+        object.__setattr__(self, "_keys", frozenset(keys))
+        object.__setattr__(self, "_patterns", compiled)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The policy in words that may be recorded: no pattern stands in them."""
-        parts = [f"key:{key}" for key in sorted(self.keys)] + [f"pattern:{name}" for name in sorted(self.patterns)]
+        parts = [f"key:{key}" for key in sorted(self._keys)] + [f"pattern:{name}" for name in sorted(self._patterns)]
         return (*parts, *(("content",) if self.content else ()))
 
     def joined(self, other: RedactionPolicy | None) -> RedactionPolicy:
         """A policy that masks what either masks."""
         if other is None:
             return self
-        patterns = {**dict(self.patterns), **dict(other.patterns)}  # type: ignore[call-overload]
-        return RedactionPolicy({*self.keys, *other.keys}, patterns, self.content or other.content)
+        patterns: dict[str, str | re.Pattern[str]] = dict(self._patterns | other._patterns)
+        return RedactionPolicy(self._keys | other._keys, patterns, self.content or other.content)
 
     def apply(self, event: Event) -> Event:
         """The event as it may be served."""
@@ -81,9 +79,9 @@ class RedactionPolicy:
         """A text as it may be served."""
         if self.content:
             return PLACEHOLDER
-        if self.keys and text[:1] in ("{", "["):
+        if self._keys and text[:1] in ("{", "["):
             text = self._mask_json(text)
-        for pattern in self.patterns.values():  # type: ignore[union-attr]
+        for pattern in self._patterns.values():
             text = pattern.sub(PLACEHOLDER, text)
         return text
 
@@ -98,7 +96,7 @@ class RedactionPolicy:
     def _mask_value(self, value: Any) -> Any:
         """The value with named keys masked; the same object when nothing was."""
         if isinstance(value, dict):
-            items = {k: PLACEHOLDER if k in self.keys else self._mask_value(v) for k, v in value.items()}
+            items = {k: PLACEHOLDER if k in self._keys else self._mask_value(v) for k, v in value.items()}
             return items if any(items[k] is not value[k] for k in value) else value
         if isinstance(value, list):
             made = [self._mask_value(item) for item in value]
@@ -119,7 +117,7 @@ def conversation_redaction(*, keys: Iterable[str] = (), patterns: Mapping[str, s
     return RedactionPolicy(keys, patterns, content=True)
 
 
-@functools.cache
+@per_class
 def _plan(cls: type[Any]) -> tuple[tuple[str, Mark | type[Any]], ...]:
     return tuple(marks_of(cls).items())
 

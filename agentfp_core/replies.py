@@ -90,7 +90,7 @@ class _Shower:
             self.held.append(text)
 
 
-async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, output: OutputContract | None) -> Reply:
+async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, output: OutputContract[Any] | None) -> Reply:
     """Send a request and take the reply.
 
     Args:

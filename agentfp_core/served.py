@@ -313,7 +313,7 @@ class RequestDraft:
     Edits of messages and tools stand until the same plugin undoes them. Pieces and late lines last for this call.
     """
 
-    def __init__(self, run: Run, state: ServedState, tools: Mapping[str, ToolSpec], model: Model) -> None:
+    def __init__(self, run: Run[Any], state: ServedState, tools: Mapping[str, ToolSpec], model: Model) -> None:
         self._run = run
         self._state = state
         self._tools = tools
@@ -485,7 +485,8 @@ def served_at(record: Record, call: int) -> ModelRequest:
 
     if record.redacted:
         raise RecordFormatError(
-            f"this copy of the record was redacted by {', '.join(record.redacted)}; a request can be rebuilt from the live record or the journal only"
+            f"this copy of the record was redacted by {', '.join(record.redacted)}; "
+            "a request can be rebuilt from the live record or the journal only"
         )
     served_event(record, call)
     state = RunState(record.root_id)

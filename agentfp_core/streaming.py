@@ -126,8 +126,8 @@ class SyncRunStream(Generic[Out]):
     def __enter__(self) -> SyncRunStream[Out]:
         self._portal_context = anyio.from_thread.start_blocking_portal()
         self._portal = self._portal_context.__enter__()
-        self._inner = self._portal.wrap_async_context_manager(self._stream)  # type: ignore[arg-type]
-        self._inner.__enter__()
+        self._inner = self._portal.wrap_async_context_manager(self._stream)
+        _ = self._inner.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, TypeAlias, cast, overload
 from typing_extensions import ParamSpec, TypedDict, TypeVar, Unpack
 
 from agentfp_core import jsontext
+from agentfp_core.callables import is_async
 from agentfp_core.declarations import Declaration
 from agentfp_core.errors import ConfigError, LimitsError, RecordValueError, ToolNameError, ToolSchemaError, UnknownOptionError, nearest
 from agentfp_core.model import ToolSpec
@@ -292,12 +293,6 @@ def _called(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _is_async(function: Any) -> bool:
-    while isinstance(function, functools.partial):
-        function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(type(function), "__call__", None))  # noqa: B004
-
-
 def _finished(function: Any, signature: Signature, options: ToolOptions, *, raw: bool) -> Tool[..., Any]:
     name = _checked_name(options["name"])
     plain: Tool[..., Any] = Tool(
@@ -307,7 +302,7 @@ def _finished(function: Any, signature: Signature, options: ToolOptions, *, raw:
         function=function,
         parameters=signature.parameters,
         spec=ToolSpec(name, signature.description, signature.parameters_json),
-        is_async=_is_async(function),
+        is_async=is_async(function),
         raw=raw,
         unbound=signature.unbound,
         context_parameter=signature.context_parameter,

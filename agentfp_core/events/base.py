@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
@@ -46,6 +45,7 @@ class Payload:
     __slots__ = ()
     event_name: ClassVar[str] = ""
     event_kind: ClassVar[Kind] = "stored"
+
 
 
 class Event(NamedTuple):
@@ -120,13 +120,26 @@ def event(name: str, *, kind: Kind = "stored") -> Callable[[type[P]], type[P]]:
     return decorate
 
 
-@functools.cache
-def _adapter(cls: type[Payload]) -> pydantic.TypeAdapter[Any]:
+def per_class(make: Callable[[type[Any]], T]) -> Callable[[type[Any]], T]:
+    """Compute something of a class once."""
+    made: dict[type[Any], T] = {}
+
+    def get(cls: type[Any]) -> T:
+        try:
+            return made[cls]
+        except KeyError:
+            return made.setdefault(cls, make(cls))
+
+    return get
+
+
+@per_class
+def _adapter(cls: type[Any]) -> pydantic.TypeAdapter[Any]:
     return pydantic.TypeAdapter(cls)
 
 
-@functools.cache
-def _serializer(cls: type[Payload]) -> Callable[..., bytes]:
+@per_class
+def _serializer(cls: type[Any]) -> Callable[..., bytes]:
     return _adapter(cls).serializer.to_json
 
 
@@ -180,7 +193,7 @@ def _refuse_mutable(value: Any, where: str) -> None:
             _refuse_mutable(item, where)
 
 
-@functools.cache
+@per_class
 def marks_of(cls: type[Any]) -> Mapping[str, Mark | type[Any]]:
     """The mark of each field of a payload class; a field that holds parts has their class in place of a mark."""
     hints = typing.get_type_hints(cls, include_extras=True)
