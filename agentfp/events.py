@@ -1,6 +1,5 @@
 """The kernel's events, for people who read records: the envelope, the catalog, and every payload class."""
 
-from agentfp_core.events import CATALOG
 from agentfp_core.events.agent import (
     AnswerDrafted,
     AnswerNotAssessed,
@@ -22,6 +21,7 @@ from agentfp_core.events.agent import (
 )
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Content, Event, Hash, Mark, Name, Number, Payload, UnknownPayload, event, part, payload_json
+from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.context import Blob, BudgetPressure, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
 from agentfp_core.events.error import (

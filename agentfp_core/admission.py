@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentfp_core.calling import check_verdict, each, file_verdict, invoke
+from agentfp_core.calling import check_verdict, each, file_verdict
 from agentfp_core.errors import AnswerRefusedError, InvalidRunInputError, MessageDeniedError, describe_type
 from agentfp_core.events.agent import AnswerRefused, TurnStart
 from agentfp_core.events.message import MessageAdded, MessageRepaired, ProposedCall, Thinking
@@ -54,7 +54,7 @@ def read_message(message: Any, runner: str) -> UserMessage:
         made = UserMessage("\n\n".join(texts), tuple(item for item in message if not isinstance(item, str)))
     else:
         raise InvalidRunInputError(runner, describe_type(message))
-    if not made.parts and not made.text.strip():
+    if not isinstance(made.text, str) or not (made.parts or made.text.strip()):
         raise InvalidRunInputError(runner, describe_type(made.text))
     return made
 
@@ -69,12 +69,9 @@ async def admit(run: Run[Any], said: UserMessage) -> End | None:
     refused: list[tuple[str, Refuse]] = []
     message_id = run.ids.new("m")
 
-    async def step(impl: Impl, _: None) -> bool:
+    def take(impl: Impl, _: None, answer: Any) -> bool:
         nonlocal text
-        message = Message(message_id, "user", text, run.turn, "person", parts=said.parts)
-        verdict = check_verdict(impl, await invoke(run, impl, (message, run)))
-        if verdict is None:
-            return True
+        verdict = check_verdict(impl, answer)
         file_verdict(run, impl, verdict)
         if isinstance(verdict, Replace):
             text = verdict.content
@@ -89,7 +86,11 @@ async def admit(run: Run[Any], said: UserMessage) -> End | None:
         refused.append((impl.plugin, Refuse(why)))
         return False
 
-    await each([(impl, None) for impl in run.agent.plugin_set.table["admit_input"]], step, failed)
+    for impl in run.agent.plugin_set.table["admit_input"]:
+        message = Message(message_id, "user", text, run.turn, "person", parts=said.parts)
+        await each(run, [(impl, None, (message, run))], take, failed)
+        if refused:
+            break
     if refused:
         plugin, verdict = refused[0]
         run.emit(AnswerRefused(plugin, "admit_input", type(verdict.error).__name__, str(verdict.error), said.text))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
@@ -12,37 +14,37 @@ import anyio
 from anyio.lowlevel import RunVar
 from typing_extensions import TypeVar
 
-from agentfp_core import defaults, starting
+from agentfp_core import defaults
 from agentfp_core.clock import RandomIds, SystemClock
 from agentfp_core.configure import Registry, raise_problems
-from agentfp_core.conversation import Conversation
 from agentfp_core.conversations import MemoryIndex
 from agentfp_core.errors import AgentfpError, ConfigError, RunningLoopError, nearest
 from agentfp_core.limits import Limits
 from agentfp_core.listeners import Listeners
+from agentfp_core.missing import MISSING
 from agentfp_core.model import ModelSettings, resolve_model
 from agentfp_core.output import OutputContract
-from agentfp_core.pause import MISSING, Pause
 from agentfp_core.plugins import Plugin, PluginSet
 from agentfp_core.sessions import SessionRegistry
-from agentfp_core.starting import CallOptions
-from agentfp_core.streaming import RunStream, SyncRunStream
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from agentfp_core.checkpoint import Checkpoint
     from agentfp_core.clock import Clock, Ids
+    from agentfp_core.conversation import Conversation
     from agentfp_core.conversations import ConversationIndex
     from agentfp_core.events.base import Event
     from agentfp_core.limits import PriceTable
     from agentfp_core.listeners import ListenerSpec
     from agentfp_core.model import Model
     from agentfp_core.output import Strategy
+    from agentfp_core.pause import Pause
     from agentfp_core.redaction import RedactionPolicy
     from agentfp_core.result import RunResult
     from agentfp_core.run import Run
-    from agentfp_core.starting import HistoryInput, RecoverySource
+    from agentfp_core.starting import CallOptions, HistoryInput, RecoverySource
+    from agentfp_core.streaming import RunStream, SyncRunStream
     from agentfp_core.tools import Tool, ToolOptions
 
 Deps = TypeVar("Deps", default=None)
@@ -51,7 +53,10 @@ Out = TypeVar("Out", default=str)
 Instruction: TypeAlias = "str | Callable[[Run[Any]], str | Awaitable[str | None] | None]"
 CONTEXT_BUDGET: Mapping[str, int] = {"system": 4_000, "messages": 10_000, "tools": 2_000}
 
-_overrides: ContextVar[Mapping[int, Mapping[str, Any]]] = ContextVar("agentfp_overrides", default=MappingProxyType({}))
+_overrides: ContextVar[Mapping[int, tuple[Agent[Any, Any], Agent[Any, Any]]]] = ContextVar(
+    "agentfp_overrides", default=MappingProxyType({})
+)
+"""What a test put in the place of agents: by the agent's id the agent, kept alive with it, and its stand-in."""
 
 
 class Agent(Generic[Deps, Out]):
@@ -85,6 +90,8 @@ class Agent(Generic[Deps, Out]):
         clock: where time comes from.
         ids: where ids come from.
         dev: check every event as it is filed.
+        plugin_problems: what runs record of plugins that should be on and are not; ``from_config`` fills it in.
+        secrets: values that are masked in everything served; ``from_config`` fills it in.
 
     Raises:
         AgentfpError: something does not go together; all problems at once.
@@ -120,6 +127,8 @@ class Agent(Generic[Deps, Out]):
         clock: Clock | None = None,
         ids: Ids | None = None,
         dev: bool = False,
+        plugin_problems: Sequence[str] = (),
+        secrets: Iterable[str] = (),
     ) -> None:
         self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         problems: list[AgentfpError | str] = []
@@ -140,6 +149,8 @@ class Agent(Generic[Deps, Out]):
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = ids or RandomIds()
         self.dev = dev or defaults.current().dev
+        self.plugin_problems = tuple(plugin_problems)
+        self.secrets = frozenset(value for value in secrets if len(value) >= 4)
         self.sessions = SessionRegistry()
         self._tool_threads = tool_threads
         self._threads: RunVar[anyio.CapacityLimiter] = RunVar(f"agentfp threads {id(self)}")
@@ -168,6 +179,10 @@ class Agent(Generic[Deps, Out]):
             self.plugin_set = PluginSet([*defaults.current().plugins, *plugins])
         except ConfigError as error:
             raise_problems([*problems, error])
+        if os.environ.get("AGENTFP_REQUIRE_PLUGINS"):
+            from agentfp_core.discovery import missing_required
+
+            problems += missing_required(self.plugin_set.by_name)
         registry = Registry(name, self.plugin_set)
         registry.problems = problems
         registry.take_tools(tools)
@@ -175,11 +190,31 @@ class Agent(Generic[Deps, Out]):
         self.tools: Mapping[str, Tool[..., Any]] = registry.tools
         self.capabilities = registry.capabilities
         self.reply_filters = tuple(registry.filters)
+        approvals = any(tool.approval is not False for tool in self.tools.values())
+        self.gate_plan = self.plugin_set.plan("before_tool", ("screen", "validate", "consent") if approvals else ("screen", "validate"))
+        self.reading_plan = self.plugin_set.plan("after_result", ("cap", "note"))
         if self.output is not None and output_strategy == "tool" and self.tools:
             problems.append("output_strategy='tool' does not go with tools, for the model must call the answer's own tool; choose 'auto'")
         registry.check()
         self.may_replace_answers = bool(self.plugin_set.table["assess_answer"]) or self.output is not None
         self.stream_mode = stream or ("hold" if self.may_replace_answers else "live")
+
+    @classmethod
+    def from_config(cls, path: str | PathLike[str], agent: str | None = None, env: str | None = None, **overrides: Any) -> Agent[Any, Any]:
+        """An agent of a config file.
+
+        Args:
+            path: of an ``agentfp.toml``, or of a ``pyproject.toml`` with a table ``[tool.agentfp]``.
+            agent: which of its agents; the table ``[agent]``, or the only one, when None.
+            env: which overlay; what ``AGENTFP_ENV`` names when None.
+            **overrides: arguments of the constructor that take the place of the file's.
+
+        Raises:
+            ConfigError: with every problem, each with file, line and column.
+        """
+        from agentfp_core.config import load_config
+
+        return load_config(path, env=env).build(agent, **overrides)
 
     def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:
         for option, value in (("tool_concurrency", self.tool_concurrency), ("tool_threads", self._tool_threads)):
@@ -234,8 +269,8 @@ class Agent(Generic[Deps, Out]):
 
     def _in_force(self) -> Agent[Deps, Out]:
         """This agent, or what a test put in its place."""
-        changes = _overrides.get().get(id(self))
-        return self if changes is None else self.replace(**changes)
+        found = _overrides.get().get(id(self))
+        return self if found is None else cast("Agent[Deps, Out]", found[1])
 
     # --- running ---
 
@@ -260,9 +295,17 @@ class Agent(Generic[Deps, Out]):
         return await self._start(message, history=history, **call)
 
     async def _start(
-        self, message: Any, *, history: HistoryInput | None = None, push: Callable[[Event], None] | None = None, **call: Any
+        self,
+        message: Any,
+        *,
+        history: HistoryInput | None = None,
+        push: Callable[[Event], None] | None = None,
+        opened: Callable[[Run[Any]], None] | None = None,
+        **call: Any,
     ) -> RunResult[Out]:
-        return await starting.start(self._in_force(), message, _options(call, push), history)
+        from agentfp_core import starting  # the machinery of a run is loaded by the first one
+
+        return await starting.start(self._in_force(), message, _options(call, push, opened), history)
 
     def run_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunResult[Out]:
         """:meth:`run` for code without an event loop.
@@ -275,11 +318,15 @@ class Agent(Generic[Deps, Out]):
 
     def stream(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunStream[Out]:
         """Run one turn and watch it: ``async with agent.stream(...) as run: async for text in run.text()``."""
+        from agentfp_core.streaming import RunStream
+
         return RunStream(lambda push: self._start(message, history=history, push=push, **call))
 
     def stream_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> SyncRunStream[Out]:
         """:meth:`stream` for code without an event loop: ``with agent.stream_sync(...) as run: for text in run.text()``."""
         _refuse_loop("stream_sync", "async with agent.stream(...)")
+        from agentfp_core.streaming import SyncRunStream
+
         return SyncRunStream(self.stream(message, history=history, **call))
 
     async def resume(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
@@ -294,7 +341,12 @@ class Agent(Generic[Deps, Out]):
         Raises:
             RefusedError: of the kind that says what is wrong; the pause is as it was.
         """
-        return await starting.resume(self._in_force(), pause, answers, _options(call))
+        return await self._resume(pause, answers, **call)
+
+    async def _resume(self, pause: Pause, answers: Any, *, opened: Callable[[Run[Any]], None] | None = None, **call: Any) -> RunResult[Out]:
+        from agentfp_core import resuming
+
+        return await resuming.resume(self._in_force(), pause, answers, _options(call, opened=opened))
 
     def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
         """:meth:`resume` for code without an event loop."""
@@ -312,6 +364,8 @@ class Agent(Generic[Deps, Out]):
             NoConversationError: nothing was left undone.
             RecordError: the source cannot be read.
         """
+        from agentfp_core import starting
+
         return await starting.recover(self._in_force(), source, _options(call))
 
     def conversation(
@@ -325,6 +379,8 @@ class Agent(Generic[Deps, Out]):
             **call: defaults for its turns, as for :meth:`run`.
         """
         _options(call)
+        from agentfp_core.conversation import Conversation
+
         return Conversation(self, history=history, checkpoint=checkpoint, defaults=call)
 
     def as_tool(self, name: str, description: str, /, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
@@ -381,14 +437,18 @@ def _refuse_loop(method: str, instead: str) -> None:
     raise RunningLoopError(method, instead)
 
 
-def _options(call: Mapping[str, Any], push: Callable[[Event], None] | None = None) -> CallOptions:
-    known = set(CallOptions.__dataclass_fields__) - {"push"}
+def _options(
+    call: Mapping[str, Any], push: Callable[[Event], None] | None = None, opened: Callable[[Run[Any]], None] | None = None
+) -> CallOptions:
+    from agentfp_core.starting import CallOptions
+
+    known = set(CallOptions.__dataclass_fields__) - {"push", "opened"}
     for name in call:
         if name not in known:
             from agentfp_core.errors import UnknownOptionError
 
             raise UnknownOptionError(f"a run has no option {name!r}; {nearest(name, known)}")
-    return CallOptions(**call, push=push)
+    return CallOptions(**call, push=push, opened=opened)
 
 
 def _contract(output_type: Any, retries: int, strategy: Strategy, fallback: Any, canned: Any) -> OutputContract[Any] | None:

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentfp_core.calling import check_verdict, each, file_verdict, invoke
+from agentfp_core.calling import check_verdict, each, file_verdict
 from agentfp_core.errors import AnswerRefusedError
 from agentfp_core.events.agent import AnswerDrafted, AnswerNotAssessed, AnswerRefused, OutputAttempt, OutputSchemaRetry
 from agentfp_core.hookspecs import PHASES
@@ -90,15 +90,13 @@ class _Judge:
             if phase == "schema":
                 self.schema()
             elif phases[phase]:
-                await each([(impl, None) for impl in phases[phase]], self.step, self.failed)
+                await each(self.run, [(impl, None, (self.judged.draft, self.run)) for impl in phases[phase]], self.take, self.failed)
             if self.judged.kind != "final":
                 break
         return self.judged
 
-    async def step(self, impl: Impl, _: None) -> bool:
-        verdict = check_verdict(impl, await invoke(self.run, impl, (self.judged.draft, self.run)))
-        if verdict is None:
-            return True
+    def take(self, impl: Impl, _: None, answer: Any) -> bool:
+        verdict = check_verdict(impl, answer)
         file_verdict(self.run, impl, verdict)
         judged = self.judged
         if isinstance(verdict, Replace):

@@ -44,6 +44,7 @@ class PendingAsk:
     path: tuple[str, ...] = ()
     id: str | None = None
     tool: str | None = None
+    asker: int = 0
 
 
 def ask_human(prompt: str, *, context: Any = None, component: str | None = None, expires_in: float | None = None) -> NoReturn:
@@ -72,13 +73,14 @@ def request_input(
     raise PauseSignal(AskPerson(tuple(fields), context, component, expires_in), single=False)
 
 
-def pending(plugin: str, ask: AskPerson, call_id: str | None) -> list[PendingAsk]:
+def pending(plugin: str, ask: AskPerson, call_id: str | None, asker: int = 0) -> list[PendingAsk]:
     """The questions of one ask.
 
     Args:
         plugin: who asks.
         ask: what.
         call_id: the call that it was asked about, where its fields do not say.
+        asker: which of the plugin's implementations in the phase asks.
 
     Raises:
         UsageError: the ask is malformed; says how.
@@ -96,7 +98,7 @@ def pending(plugin: str, ask: AskPerson, call_id: str | None) -> list[PendingAsk
     context = None if ask.context is None else jsontext.canonical(ask.context)
     if context is not None and len(context) > MAX_CONTEXT:
         raise UsageError(f"the context of an ask of {plugin!r} has {len(context)} characters of JSON; at most {MAX_CONTEXT} are taken")
-    return [PendingAsk(plugin, field, field.call_id or call_id, context, ask.component, ask.expires_in) for field in fields]
+    return [PendingAsk(plugin, field, field.call_id or call_id, context, ask.component, ask.expires_in, asker=asker) for field in fields]
 
 
 def raise_pause(run: Run[Any], phase: str, asks: Sequence[PendingAsk], batch: Batch | None) -> None:
@@ -105,10 +107,9 @@ def raise_pause(run: Run[Any], phase: str, asks: Sequence[PendingAsk], batch: Ba
     Args:
         run: the run.
         phase: the phase of ``before_tool`` that asked, or ``tool``.
-        asks: in the order of plugins and fields; at most 32 are put in this round.
+        asks: in the order of plugins and fields; a pause shows at most 32 of them at a time.
         batch: the calls.
     """
-    asks = asks[:MAX_FIELDS]
     expiries = [ask.expires_in for ask in asks if ask.expires_in is not None]
     expires_ns = run.clock.time_ns() + int(min(expiries) * 1e9) if expiries else None
     questions = []
@@ -130,6 +131,7 @@ def raise_pause(run: Run[Any], phase: str, asks: Sequence[PendingAsk], batch: Ba
                 pinned=ask.field.pinned,
                 required=ask.field.required,
                 path=ask.path,
+                asker=ask.asker,
             )
         )
     run.emit(PauseRequest(run.ids.new("pause"), phase, tuple(questions), expires_ns))
@@ -137,7 +139,9 @@ def raise_pause(run: Run[Any], phase: str, asks: Sequence[PendingAsk], batch: Ba
 
 
 def live_asks(asks: Sequence[PendingAsk], batch: Batch) -> list[PendingAsk]:
-    """The questions whose calls can still run; those of calls refused in the same phase are dropped."""
+    """The questions whose calls can still run; those of calls refused in the same phase are dropped, all when none is left."""
+    if not batch.live:
+        return []
     return [ask for ask in asks if ask.call_id is None or (call := batch.get(ask.call_id)) is None or call.live]
 
 

@@ -11,6 +11,7 @@ from agentfp_core.messages import Part, ToolCall
 
 if TYPE_CHECKING:
     from agentfp_core.events.tool import Outcome, ToolEnded
+    from agentfp_core.plugins import Plugin
     from agentfp_core.tools import Tool
 
 
@@ -26,7 +27,20 @@ class CallView:
         outcome: how it ended; None while it is live.
     """
 
-    __slots__ = ("_screening", "approved", "arguments_json", "id", "index", "kwargs", "name", "outcome", "proposed", "tool", "why")
+    __slots__ = (
+        "_answers",
+        "_screening",
+        "approved",
+        "arguments_json",
+        "id",
+        "index",
+        "kwargs",
+        "name",
+        "outcome",
+        "proposed",
+        "tool",
+        "why",
+    )
 
     def __init__(self, proposed: ToolCall, index: int, tool: Tool | None) -> None:
         self.id = proposed.id
@@ -40,6 +54,15 @@ class CallView:
         self.approved = False
         self.why: str | None = None
         self._screening = False
+        self._answers: dict[str, dict[str, Any]] = {}
+
+    def answers(self, plugin: Plugin | str) -> Mapping[str, Any]:
+        """On a resume, what a person answered about this call to a plugin, by the plugin's own field keys; else empty.
+
+        Args:
+            plugin: the plugin or its name.
+        """
+        return self._answers.get(plugin if isinstance(plugin, str) else plugin.name, {})
 
     @property
     def live(self) -> bool:
@@ -106,7 +129,8 @@ class Batch:
     Attributes:
         calls: in the model's order.
         results: by call id, once there are any (in ``after_result``).
-        answers: on a resume, for each plugin that asked: its own field keys with a person's answers.
+        answers: on a resume, for each plugin that asked: its own field keys with a person's answers. A hook that is called
+            once a call reads ``call.answers(self)``, where answers about other calls do not stand in its way.
     """
 
     __slots__ = ("_by_id", "answers", "calls", "halt", "results", "values")
@@ -123,6 +147,14 @@ class Batch:
     def live(self) -> tuple[CallView, ...]:
         """The calls that can still run."""
         return tuple([call for call in self.calls if call.outcome is None])
+
+    @property
+    def any_live(self) -> bool:
+        """Whether any call can still run."""
+        for call in self.calls:  # noqa: SIM110 - asked at every phase; a generator would cost more than the loop
+            if call.outcome is None:
+                return True
+        return False
 
     def __getitem__(self, call_id: str) -> CallView:
         return self._by_id[call_id]

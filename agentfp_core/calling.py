@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
-
-import anyio
 
 from agentfp_core.errors import PluginError
 from agentfp_core.events.hook import PluginSlow, VerdictFiled
+from agentfp_core.hook_timer import HookTimeUp
 from agentfp_core.jsontext import canonical
 from agentfp_core.run import KERNEL, Run
 from agentfp_core.verdicts import ALLOWED, Allow, AskPerson, Deny, Halt, Note, Refuse, Replace, Revise, Withhold
@@ -22,30 +20,71 @@ X = TypeVar("X")
 HOOK_SECONDS = 30.0
 SLOW_SYNC_SECONDS = 0.05
 
+Unit: TypeAlias = "tuple[Impl, X, tuple[Any, ...]]"
+"""One call of a hook: the implementation, what it is about, and the arguments."""
+
 
 class HookTimeoutError(PluginError, TimeoutError):
     """A hook did not end within its time."""
 
 
-async def invoke(run: Run[Any], impl: Impl, args: Sequence[Any]) -> Any:
-    """Call one hook; what it emits carries its plugin's name.
+async def each(
+    run: Run[Any],
+    units: Sequence[Unit[X]],
+    take: Callable[[Impl, X, Any], bool],
+    failed: Callable[[Impl, X, Exception], bool],
+    *,
+    alive: Callable[[X], bool] | None = None,
+    seconds: float = HOOK_SECONDS,
+) -> None:
+    """Call hooks one after the other, each under the time limit; what one emits carries its plugin's name.
 
-    Raises:
-        Exception: whatever the hook raises.
+    This is called at every moment of every iteration: a hook without an opinion costs a call and nothing else.
+
+    Args:
+        run: the run.
+        units: in order.
+        take: handles an answer that is not None; False ends the round. What it raises counts as the hook's failure.
+        failed: applies the policy to a hook that raised or overran; False ends the round.
+        alive: whether the thing that a unit is about still matters; asked right before its hook is called.
+        seconds: time limit of one hook.
     """
-    run.source = impl.plugin
-    try:
-        if impl.is_async:
-            return await impl.call(*args)
-        begun = time.perf_counter()
-        answer = impl.call(*args)
-        if time.perf_counter() - begun > SLOW_SYNC_SECONDS:
-            _report_slow(run, impl, time.perf_counter() - begun)
-        if answer is not None and hasattr(answer, "__await__"):
-            answer = await answer
-        return answer
-    finally:
-        run.source = KERNEL
+    limit = run.hook_timer.limit(seconds)
+    index, size = 0, len(units)
+    while index < size:
+        try:
+            with limit:
+                while index < size:
+                    impl, about, args = units[index]
+                    index += 1
+                    if alive is not None and not alive(about):
+                        continue
+                    run.source = impl.plugin
+                    limit.next()
+                    try:
+                        if impl.is_async:
+                            answer = await impl.call(*args)
+                        else:
+                            begun = time.perf_counter()
+                            answer = impl.call(*args)
+                            if (spent := time.perf_counter() - begun) > SLOW_SYNC_SECONDS:
+                                _report_slow(run, impl, spent)
+                            if answer is not None and hasattr(answer, "__await__"):
+                                answer = await answer
+                        run.source = KERNEL
+                        if answer is not None and not take(impl, about, answer):
+                            return
+                    except Exception as error:
+                        run.source = KERNEL
+                        if not failed(impl, about, error):
+                            return
+        except HookTimeUp:
+            run.source = KERNEL
+            late = HookTimeoutError(f"the hook did not end within {seconds:g} s", plugin=impl.plugin, moment=impl.moment)
+            if not failed(impl, about, late):
+                return
+        finally:
+            run.source = KERNEL
 
 
 def _report_slow(run: Run[Any], impl: Impl, seconds: float) -> None:
@@ -53,50 +92,6 @@ def _report_slow(run: Run[Any], impl: Impl, seconds: float) -> None:
     if key not in run.warned:
         run.warned.add(key)
         run.emit(PluginSlow(impl.plugin, impl.moment, int(seconds * 1000)), source=KERNEL)
-
-
-Unit: TypeAlias = "tuple[Impl, X]"
-"""One call of a hook: the implementation, and what it is called about."""
-
-
-async def each(
-    units: Sequence[Unit[X]],
-    step: Callable[[Impl, X], Awaitable[bool]],
-    failed: Callable[[Impl, X, Exception], bool],
-    *,
-    seconds: float = HOOK_SECONDS,
-) -> None:
-    """Take units one after the other, under a time limit that is counted anew for each slow one.
-
-    Args:
-        units: in order.
-        step: does the work of one unit; False ends the round.
-        failed: applies the policy to one that raised or overran; False ends the round.
-        seconds: time limit of one unit.
-    """
-    index = 0
-    limited = any(impl.is_async for impl, _ in units)
-    while index < len(units):
-        with anyio.move_on_after(seconds) if limited else nullcontext() as scope:
-            begun = time.perf_counter()
-            while index < len(units):
-                impl, about = units[index]
-                try:
-                    go_on = await step(impl, about)
-                except Exception as error:
-                    go_on = failed(impl, about, error)
-                index += 1
-                if not go_on:
-                    return
-                if scope is not None and (spent := time.perf_counter() - begun) > 1:
-                    scope.deadline += spent
-                    begun += spent
-        if scope is not None and scope.cancelled_caught:
-            impl, about = units[index]
-            late = HookTimeoutError(f"the hook did not end within {seconds:g} s", plugin=impl.plugin, moment=impl.moment)
-            index += 1
-            if not failed(impl, about, late):
-                return
 
 
 def check_verdict(impl: Impl, verdict: Any) -> Any:

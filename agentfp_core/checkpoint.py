@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import pydantic_core
 
-from agentfp_core.errors import CheckpointError, RecordFormatError
+from agentfp_core.errors import CheckpointError, RecordFormatError, describe_type
 from agentfp_core.record import Record
 
 VERSION = 1
@@ -57,7 +56,9 @@ def read_versioned(text: str | bytes, kind: str) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("kind") != kind:
         raise CheckpointError(f"a {kind} must be the JSON text that its to_json() gave; this is something else")
     if data.get("version") != VERSION:
-        raise CheckpointError(f"a {kind} of version {json.dumps(data.get('version'))} cannot be read; this library reads version {VERSION}")
+        version = data.get("version")
+        said = version if isinstance(version, int) and abs(version) < 1_000_000 else describe_type(version)
+        raise CheckpointError(f"a {kind} of version {said} cannot be read; this library reads version {VERSION}")
     return data
 
 
@@ -68,8 +69,8 @@ def record_from(data: dict[str, Any]) -> Record:
         CheckpointError: it is missing or cannot be read; the cause says where.
     """
     rows = data.get("record")
-    if not isinstance(rows, list):
-        raise CheckpointError("the field 'record' must be a list; the text was changed or cut")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise CheckpointError("the field 'record' must be a list of objects; the text was changed or cut")
     try:
         return Record.from_lines(rows)
     except RecordFormatError as error:

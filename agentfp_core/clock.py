@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import os
 import secrets
 import time
 from typing import Protocol
@@ -43,13 +44,23 @@ class Ids(Protocol):
 
 
 class RandomIds:
-    """Ids of 80 random bits."""
+    """Ids of 80 random bits, drawn once, and a count: ``run_5f3c..._1``. Cheap, and unique in the world."""
 
-    __slots__ = ()
+    __slots__ = ("_base", "_count", "_pid")
+
+    def __init__(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        self._base = secrets.token_hex(10)
+        self._count = itertools.count(1)
+        self._pid = os.getpid()
 
     def new(self, prefix: str) -> str:
-        """A fresh id."""
-        return f"{prefix}_{secrets.token_hex(10)}"
+        """A fresh id; a forked process draws anew."""
+        if self._pid != os.getpid():
+            self._draw()
+        return f"{prefix}_{self._base}{next(self._count):x}"
 
 
 class StepClock:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentfp_core import jsontext
-from agentfp_core.calling import each, invoke
+from agentfp_core.calling import each
 from agentfp_core.errors import PluginError
 from agentfp_core.events.context import Blob, BudgetPressure, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.message import MessageAdded
 from agentfp_core.model import check_message, check_request
-from agentfp_core.served import KERNEL, Piece, RequestDraft, digest, spec_json
+from agentfp_core.served import Piece, RequestDraft, digest, spec_json
 
 if TYPE_CHECKING:
     from agentfp_core.model import Model, ModelRequest, ToolSpec
@@ -42,12 +42,18 @@ class Composer:
         self.run = run
         self.state = run.state.served
         self.specs: Mapping[str, ToolSpec] = {name: tool.spec for name, tool in run.agent.tools.items() if not tool.deferred}
+        output = run.agent.output
+        self._answer = output.tool if output is not None and output.way(run.model) == "tool" else None
+        impls = run.agent.plugin_set.table["serve_context"]
+        self._shaping = [impl for impl in impls if impl.phase != "seal"]
+        self._sealing = [impl for impl in impls if impl.phase == "seal"]
         self._refs: dict[str, ToolRef] = {}
         self._base: tuple[ToolRef, ...] | None = None
         self._base_added: dict[str, tuple[str, str]] = {}
         self._pieces: dict[tuple[str, str, str], tuple[str, PieceRef]] = {}
         self._checked = 0
         self._checked_model: Model | None = None
+        self._roles: frozenset[str] = frozenset()
         self._warned_slots: set[str] = set()
         self._tool_chars: tuple[Any, int] = (None, 0)
 
@@ -66,13 +72,13 @@ class Composer:
         """
         run = self.run
         draft = RequestDraft(run, self.state, self.specs, run.model)
-        await self._instructions(draft)
-        impls = run.agent.plugin_set.table["serve_context"]
-        if impls:
-            await self._hooks(draft, impls)
-        for piece in extra.late:
-            draft._pieces.append(piece)
-        self._deliver(draft)
+        if run.agent.instructions or run.agent.output is not None or run.state.system_texts:
+            await self._instructions(draft)
+        if self._shaping or self._sealing:
+            await self._hooks(draft)
+        draft._pieces += extra.late
+        if draft._deliveries:
+            self._deliver(draft)
         request = self._file(draft, extra)
         model = draft.model
         self._check(model, request)
@@ -96,18 +102,12 @@ class Composer:
         if output is not None and (words := output.instruction(run.model)):
             draft.add_piece("output_schema", words)
 
-    async def _hooks(self, draft: RequestDraft, impls: Sequence[Impl]) -> None:
+    async def _hooks(self, draft: RequestDraft) -> None:
         run = self.run
 
-        async def step(impl: Impl, _: None) -> bool:
-            draft._plugin = impl.plugin
-            draft._sealed = impl.phase == "seal"
-            if (answer := await invoke(run, impl, (draft, run))) is not None:
-                msg = (
-                    f"plugin {impl.plugin!r} answered 'serve_context' with a {type(answer).__name__}; it answers nothing and uses the draft"
-                )
-                raise PluginError(msg, plugin=impl.plugin, moment="serve_context")
-            return True
+        def take(impl: Impl, _: None, answer: Any) -> bool:
+            msg = f"plugin {impl.plugin!r} answered 'serve_context' with a {type(answer).__name__}; it answers nothing and uses the draft"
+            raise PluginError(msg, plugin=impl.plugin, moment="serve_context")
 
         def failed(impl: Impl, _: None, error: Exception) -> bool:
             run.plugin_failed(impl.plugin, "serve_context", impl.phase, impl.on_error, error)
@@ -117,8 +117,12 @@ class Composer:
             draft._drop_plugin(impl.plugin, run.model)
             return True
 
-        await each([(impl, None) for impl in impls], step, failed)
-        draft._plugin, draft._sealed = KERNEL, False
+        arguments = (draft, run)
+        await each(run, [(impl, None, arguments) for impl in self._shaping], take, failed)
+        if self._sealing:
+            draft._sealed = True
+            await each(run, [(impl, None, arguments) for impl in self._sealing], take, failed)
+            draft._sealed = False
 
     def _deliver(self, draft: RequestDraft) -> None:
         for plugin, role, text in draft._deliveries:
@@ -132,8 +136,6 @@ class Composer:
     def _file(self, draft: RequestDraft, extra: Extra) -> ModelRequest:
         run, state = self.run, self.state
         edits = self._edits(draft)
-        if edits:
-            state.apply_edits(edits)
         pieces = tuple([self._piece(piece) for piece in draft._pieces])
         tools = self._tools() if extra.tools else ()
         params = run.params_json(tools=bool(tools))
@@ -172,12 +174,13 @@ class Composer:
         return made
 
     def _edits(self, draft: RequestDraft) -> tuple[EditRef, ...]:
-        """The edits of this call that change anything, their texts stored."""
+        """Make the edits of this call stand, one after the other, their texts stored; gives those that changed anything."""
         kept = []
         for edit, body in draft._edits:
             if not self._stands(edit):
                 if body is not None:
                     self._blob(body)
+                self.state.apply_edits((edit,))
                 kept.append(edit)
         return tuple(kept)
 
@@ -185,11 +188,11 @@ class Composer:
         state, plugin, target = self.state, edit.plugin, edit.target
         match edit.op:
             case "ticket":
-                return state.tickets.get(target) == (plugin, edit.digest)
+                return state.tickets.get(target, {}).get(plugin) == edit.digest
             case "hide":
                 return plugin in state.hidden.get(target, ())
             case "restore":
-                return state.tickets.get(target, ("",))[0] != plugin and plugin not in state.hidden.get(target, ())
+                return plugin not in state.tickets.get(target, ()) and plugin not in state.hidden.get(target, ())
             case "decorate":
                 return state.decorations.get((plugin, target)) == (edit.digest, edit.only)
             case "undecorate":
@@ -201,7 +204,7 @@ class Composer:
             case "add_tool":
                 return state.added_tools.get(target) == (plugin, edit.digest)
             case "drop_tool":
-                return target not in state.added_tools
+                return state.added_tools.get(target, ("",))[0] != plugin
         return False
 
     def _tools(self) -> tuple[ToolRef, ...]:
@@ -211,6 +214,8 @@ class Composer:
                 if name not in self._refs:
                     self._refs[name] = ToolRef(name, self._blob(spec_json(spec)))
             extra = [ToolRef(name, value) for name, (_, value) in added.items() if name not in self.specs]
+            if self._answer is not None:
+                extra.append(ToolRef(self._answer.name, self._blob(spec_json(self._answer))))
             self._base = (*[self._refs[name] for name in self.specs], *extra)
             self._base_added = dict(added)
         return self._base
@@ -221,10 +226,12 @@ class Composer:
         """Refuse what the model cannot take; only messages that it was not asked about yet."""
         check_request(model, request)
         if model is not self._checked_model:
-            self._checked, self._checked_model = 0, model
-        messages = request.messages
+            self._checked, self._checked_model, self._roles = 0, model, frozenset(model.features.roles)
+        messages, roles = request.messages, self._roles
         for index in range(min(self._checked, len(messages)), len(messages)):
-            check_message(model, messages[index])
+            message = messages[index]
+            if message.parts or message.role not in roles:
+                check_message(model, message)
         self._checked = len(messages)
 
     def _budgets(self, request: ModelRequest) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentfp_core import starting
+from agentfp_core import resuming, starting
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.errors import NoConversationError, PendingQuestionError, RunInFlightError
+from agentfp_core.events.pause import PauseResume
+from agentfp_core.events.tool import ToolDispatched
 from agentfp_core.messages import History
-from agentfp_core.pause import MISSING, Pause
+from agentfp_core.missing import MISSING
+from agentfp_core.pause import Pause
 from agentfp_core.record import Record
 from agentfp_core.result import Head, RunResult
 from agentfp_core.streaming import RunStream
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from agentfp_core.agent import Agent
     from agentfp_core.events.base import Event
+    from agentfp_core.run import Run
 
 Deps = TypeVar("Deps")
 Out = TypeVar("Out")
@@ -57,8 +61,6 @@ class Conversation(Generic[Deps, Out]):
     @property
     def history(self) -> History:
         """The messages up to now."""
-        if self.result is not None:
-            return self.result.history
         return self._history if self._history is not None else History()
 
     @property
@@ -89,8 +91,8 @@ class Conversation(Generic[Deps, Out]):
             RunInFlightError: a turn is live.
             PendingQuestionError: a question is open; call :meth:`resume` or :meth:`abandon`.
         """
-        self._check_idle()
-        return await self._turn(self.agent.run(message, history=self._last(), **{**self._defaults, **call}))
+        options = {**self._defaults, **call}
+        return await self._turn(lambda opened: self.agent._start(message, history=self._history, opened=opened, **options))
 
     def stream(self, message: Any, **call: Any) -> RunStream[Out]:
         """Stream one turn; see ``agent.stream``."""
@@ -98,7 +100,7 @@ class Conversation(Generic[Deps, Out]):
         options = {**self._defaults, **call}
 
         async def go(push: Callable[[Event], None]) -> RunResult[Out]:
-            return await self._turn(self.agent._start(message, history=self._last(), push=push, **options))
+            return await self._turn(lambda opened: self.agent._start(message, history=self._history, push=push, opened=opened, **options))
 
         return RunStream(go)
 
@@ -109,11 +111,12 @@ class Conversation(Generic[Deps, Out]):
             NoConversationError: no question is open.
             RunInFlightError: a turn is live.
         """
+        pause, options = self._pause, {**self._defaults, **call}
         if self._live is not None:
             raise RunInFlightError(self.agent.agent_id, self._live)
-        if self._pause is None:
+        if pause is None:
             raise NoConversationError("nothing-pending")
-        return await self._turn(self.agent.resume(self._pause, answers, **{**self._defaults, **call}))
+        return await self._turn(lambda opened: self.agent._resume(pause, answers, opened=opened, **options), resuming=True)
 
     def abandon(self) -> Pause | None:
         """Drop the open question: its calls are settled without running, and the next message is taken.
@@ -123,12 +126,8 @@ class Conversation(Generic[Deps, Out]):
         """
         dropped = self._pause
         if dropped is not None:
-            self.result = starting.abandon(self.agent, dropped)
-            self._pause = None
+            self._stand_at(resuming.abandon(self.agent, dropped, starting.CallOptions(**self._defaults)))
         return dropped
-
-    def _last(self) -> History | None:
-        return self.result.history if self.result is not None else self._history
 
     def _check_idle(self) -> None:
         if self._live is not None:
@@ -141,15 +140,35 @@ class Conversation(Generic[Deps, Out]):
                 question=first.prompt if first else None,
             )
 
-    async def _turn(self, run: Awaitable[RunResult[Out]]) -> RunResult[Out]:
+    async def _turn(
+        self, go: Callable[[Callable[[Run[Any]], None]], Awaitable[RunResult[Out]]], *, resuming: bool = False
+    ) -> RunResult[Out]:
+        if not resuming:
+            self._check_idle()
+        made: list[Run[Any]] = []
         self._live = "the live one"
         try:
-            result = await run
+            result = await go(made.append)
+        except BaseException:
+            if made:
+                self._broke_off(made[0])
+            raise
         finally:
             self._live = None
+        return self._stand_at(result)
+
+    def _stand_at(self, result: RunResult[Out]) -> RunResult[Out]:
         self.result = result
+        self._history = result.history
         self._pause = result.pause
         return result
+
+    def _broke_off(self, run: Run[Any]) -> None:
+        """A turn that failed before it did anything can be sent again. Once tools ran or a pause was used up, it is part of all this."""
+        if run.closed and any(isinstance(event.payload, (ToolDispatched, PauseResume)) for event in run.record.tail.events):
+            self._history = run.state.history(run.record)
+            self._history._head = Head(run.record, run.state, run.memos)
+            self._pause = None
 
     def __repr__(self) -> str:
         return f"Conversation({len(self.history)} messages{', waits for an answer' if self._pause else ''})"

@@ -85,17 +85,17 @@ class Delivery:
     Args:
         run: the run.
         impls: the ``export_event`` hooks, in order.
-        mask: the funnel; each event goes through it once.
         max_queue: events that may wait; beyond it the oldest is dropped and counted.
     """
 
-    def __init__(self, run: Run[Any], impls: tuple[Impl, ...], mask: Callable[[Event], Event], *, max_queue: int = MAX_QUEUE) -> None:
+    def __init__(self, run: Run[Any], impls: tuple[Impl, ...], *, max_queue: int = MAX_QUEUE) -> None:
         self._run = run
-        self._mask = mask
         self._max = max_queue
-        self._queue: deque[tuple[Event, SegmentHeader]] = deque()
+        self._queue: deque[tuple[Event, SegmentHeader, Callable[[Event], Event]]] = deque()
         self._waiting: anyio.Event | None = None
         self._closing = False
+        self._done = anyio.Event()
+        self._scope = anyio.CancelScope(shield=True)
         self._failed: set[str] = set()
         plugins = run.agent.plugin_set.by_name
         self._sinks = [(impl, plugins[impl.plugin].sees_content) for impl in impls]
@@ -109,50 +109,55 @@ class Delivery:
         """The counts so far."""
         return DeliveryStats(self.delivered, self.dropped, self.high_water)
 
-    def put(self, event: Event, header: SegmentHeader) -> None:
-        """Queue an event of this run or of one nested in it."""
+    def put(self, event: Event, header: SegmentHeader, mask: Callable[[Event], Event]) -> None:
+        """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
         queue = self._queue
         if len(queue) >= self._max:
             queue.popleft()
             self.dropped += 1
-        queue.append((event, header))
+        queue.append((event, header, mask))
         if self._waiting is not None:
             self._waiting.set()
             self._waiting = None
 
     async def work(self) -> None:
-        """Work the queue off until the run closes it. Runs as a task beside the run."""
-        while True:
-            while self._queue:
-                await self._some()
-                await anyio.lowlevel.checkpoint()
-            if self._closing:
-                return
-            self._waiting = anyio.Event()
-            await self._waiting.wait()
+        """Work the queue off until the run closes it. Runs as a task beside the run, and is not cancelled with it.
+
+        Nobody else takes from the queue, so that a sink is handed one event at a time, in order.
+        """
+        with self._scope:
+            while self._queue or not self._closing:
+                if self._queue:
+                    await self._some()
+                    await anyio.lowlevel.checkpoint()
+                else:
+                    self._waiting = anyio.Event()
+                    await self._waiting.wait()
+        self._done.set()
 
     async def _some(self) -> None:
-        self.high_water = max(self.high_water, len(self._queue))
-        for _ in range(min(CHUNK, len(self._queue))):
-            raw, header = self._queue.popleft()
-            event = self._mask(raw)
-            lean = full = None
-            for impl, content in self._sinks:
-                if content:
-                    full = full or ExportedEvent(event, header, full=True)
-                else:
-                    lean = lean or ExportedEvent(event, header, full=False)
-                await self._hand(impl, full if content and full else lean)
+        queue = self._queue
+        self.high_water = max(self.high_water, len(queue))
+        for _ in range(min(CHUNK, len(queue))):
+            event, header, mask = queue.popleft()
+            try:
+                await self._hand_out(mask(event), header)
+            except BaseException:  # the time is up in the middle of it
+                self.dropped += 1
+                raise
             self.delivered += 1
 
-    async def _hand(self, impl: Impl, event: Any) -> None:
-        try:
-            answer = impl.call(event)
-            if impl.is_async or (answer is not None and hasattr(answer, "__await__")):
-                with anyio.fail_after(EXPORT_SECONDS):
-                    await answer
-        except Exception as error:  # a sink only watches
-            self._count(impl, error)
+    async def _hand_out(self, event: Event, header: SegmentHeader) -> None:
+        lean = ExportedEvent(event, header, full=False)
+        for impl, content in self._sinks:
+            shown = ExportedEvent(event, header, full=True) if content else lean
+            try:
+                answer = impl.call(shown)
+                if answer is not None and hasattr(answer, "__await__"):
+                    with anyio.fail_after(EXPORT_SECONDS):
+                        await answer
+            except Exception as error:  # a sink only watches
+                self._count(impl, error)
 
     def _count(self, impl: Impl, error: Exception) -> None:
         if impl.plugin in self._failed or self._run.closed:
@@ -162,10 +167,13 @@ class Delivery:
         self._failed.add(impl.plugin)
         self._run.plugin_failed(impl.plugin, "export_event", "", "counted", error)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether the queue has grown so long that the loop should wait."""
+        return len(self._queue) >= RELIEF_AT
+
     async def relieve(self) -> None:
         """Slow the loop down for a moment when the queue grows, so that sinks keep up and nothing is dropped."""
-        if len(self._queue) < RELIEF_AT:
-            return
         until = time.perf_counter() + RELIEF_SECONDS
         while len(self._queue) > RELIEF_AT // 2 and time.perf_counter() < until:
             await anyio.lowlevel.checkpoint()
@@ -177,7 +185,7 @@ class Delivery:
             self._waiting.set()
             self._waiting = None
         with anyio.move_on_after(seconds, shield=True):
-            while self._queue:
-                await self._some()
+            await self._done.wait()
         self.dropped += len(self._queue)
         self._queue.clear()
+        self._scope.cancel()

@@ -1,18 +1,117 @@
-"""Entry points of installed distributions, found by their metadata without importing anything."""
+"""Entry points of installed distributions, found by their metadata without importing anything.
+
+The scan reads one small file of each distribution, and the rest of the metadata only of those that have something for us.
+"""
 
 from __future__ import annotations
 
-import importlib_metadata
-from importlib_metadata import EntryPoint
+import importlib.metadata
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PREFIX = "agentfp."
+PLUGINS_GROUP = "agentfp.plugins"
+"""An entry point is a subclass of ``Plugin``; its name is the class's ``name``."""
+MODELS_GROUP = "agentfp.models"
+"""An entry point is a callable ``(model_name: str, **settings) -> Model``; its name is the provider's."""
+TRANSCRIPTS_GROUP = "agentfp.transcripts"
+"""Readers of other frameworks' transcripts."""
+COMMANDS_GROUP = "agentfp.commands"
+"""Commands of the command line."""
+TOOLS_GROUP = "agentfp.tools"
+"""An entry point is a callable of the text after ``NAME:`` in a file's ``tools`` that gives a tool or several."""
 
 
-def find(group: str) -> dict[str, EntryPoint]:
-    """Entry points of a group by name; of two with one name the first found wins.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry point, not imported.
+
+    Args:
+        group: for example ``agentfp.plugins``.
+        name: its name in the group.
+        value: ``module:attribute``.
+        distribution: name of the distribution that brings it.
+        version: the distribution's version.
+    """
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+    version: str
+    _point: importlib.metadata.EntryPoint = field(repr=False, compare=False)
+
+    def load(self) -> Any:
+        """Import it; whatever the module raises comes through. ``discovery.load`` guards against that."""
+        return self._point.load()
+
+    @property
+    def origin(self) -> str:
+        """The distribution and its version, as messages name them."""
+        return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What is installed.
+
+    Args:
+        entries: by group and name, in the order of ``sys.path``; several of one name when distributions are at odds.
+        unreadable: problems of distributions whose metadata cannot be read.
+    """
+
+    entries: Mapping[str, Mapping[str, tuple[Entry, ...]]]
+    unreadable: tuple[str, ...] = ()
+
+    def group(self, group: str) -> Mapping[str, tuple[Entry, ...]]:
+        """The entries of a group by name."""
+        return self.entries.get(group, {})
+
+
+def installed() -> Installed:
+    """What is installed now, looked up anew: what pip installs while a program runs is there at the next call."""
+    found: dict[str, dict[str, list[Entry]]] = {}
+    unreadable: list[str] = []
+    seen: set[str] = set()
+    for distribution in importlib.metadata.distributions():
+        try:
+            entries = _entries(distribution, seen)
+        except Exception as error:  # one broken folder must not hide the other distributions
+            unreadable.append(f"the metadata of {_folder(distribution)} cannot be read: {type(error).__name__}: {error}")
+            continue
+        for entry in entries:
+            found.setdefault(entry.group, {}).setdefault(entry.name, []).append(entry)
+    frozen = {group: {name: tuple(entries) for name, entries in names.items()} for group, names in found.items()}
+    return Installed(frozen, tuple(unreadable))
+
+
+def find(group: str) -> dict[str, Entry]:
+    """Entry points of a group by name; of two with one name the first found.
 
     Args:
         group: for example ``agentfp.models``.
     """
-    found: dict[str, EntryPoint] = {}
-    for entry in importlib_metadata.entry_points(group=group):
-        found.setdefault(entry.name, entry)
-    return found
+    return {name: entries[0] for name, entries in installed().group(group).items()}
+
+
+def _entries(distribution: importlib.metadata.Distribution, seen: set[str]) -> list[Entry]:
+    """Our entry points of a distribution; none when another installation of it comes first on the path."""
+    text = distribution.read_text("entry_points.txt")
+    if text is None or PREFIX not in text:
+        return []
+    name = distribution.metadata["Name"]
+    if not name:
+        msg = "METADATA names no distribution"
+        raise ValueError(msg)
+    normal = re.sub(r"[-_.]+", "-", name).lower()
+    if normal in seen or importlib.metadata.distribution(name).read_text("entry_points.txt") != text:
+        return []
+    seen.add(normal)
+    version = distribution.version
+    return [Entry(p.group, p.name, p.value, name, version, p) for p in distribution.entry_points if p.group.startswith(PREFIX)]
+
+
+def _folder(distribution: importlib.metadata.Distribution) -> str:
+    return str(getattr(distribution, "_path", distribution.locate_file("")))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from agentfp_core.checkpoint import Checkpoint
+    from agentfp_core.entrypoints import Entry
     from agentfp_core.pause import Pause
 
 
@@ -460,6 +461,17 @@ class PluginError(AgentfpError):
         self.plugin = plugin
         self.moment = moment
         super().__init__(message)
+
+
+class PluginLoadError(PluginError):
+    """What an installed distribution brings cannot be loaded. ``distribution`` and ``version`` say whose it is."""
+
+    code = "ERR_PLUGIN_LOAD"
+
+    def __init__(self, message: str, *, entry: Entry) -> None:
+        self.distribution = entry.distribution
+        self.version = entry.version
+        super().__init__(message, plugin=entry.name)
 
 
 class PluginDefinitionError(ConfigError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from agentfp_core.events.tool import ResultRefused, ToolDispatched
 from agentfp_core.jsontext import canonical
 from agentfp_core.outcomes import UNKNOWN, end_call
 from agentfp_core.results import Rendered, ceiling_refusal, failure_text, render, timeout_text
-from agentfp_core.state import occurrence_key
 from agentfp_core.tool_context import ToolContext
 from agentfp_core.verdicts import Approval
 
@@ -42,20 +40,30 @@ class ToolAnswers:
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-async def run_calls(run: Run[Any], batch: Batch, answers: ToolAnswers) -> list[PendingAsk]:
+def take_up(run: Run[Any], batch: Batch, answers: ToolAnswers) -> None:
+    """Give those calls their outcome that an earlier leg dispatched and did not end; no gate is asked about them again.
+
+    Args:
+        run: the run.
+        batch: the calls.
+        answers: what was answered to questions of tools.
+    """
+    _take_answers(run, batch, answers)
+    _close_unknown(run, batch)
+
+
+async def run_calls(run: Run[Any], batch: Batch) -> list[PendingAsk]:
     """Run every live call that is allowed.
 
     Args:
         run: the run.
         batch: the calls, past all gates.
-        answers: on a resume, what was answered to questions of tools.
 
     Returns:
         Questions that tools raised; the calls behind them wait. Empty when all calls have their outcome.
     """
-    _take_answers(run, batch, answers)
-    _close_unknown(run, batch)
-    for group in _groups(batch.live):
+    live = batch.live
+    for group in (live,) if len(live) == 1 else _groups(live):
         asks = await _run_group(run, batch, group)
         if asks:
             return asks
@@ -103,33 +111,32 @@ def _groups(calls: Sequence[CallView]) -> Iterator[list[CallView]]:
         yield group
 
 
-async def _run_group(run: Run[Any], batch: Batch, group: list[CallView]) -> list[PendingAsk]:
-    run.emit(ToolDispatched(tuple([call.id for call in group])))
+async def _run_group(run: Run[Any], batch: Batch, group: Sequence[CallView]) -> list[PendingAsk]:
+    first = group[: run.agent.tool_concurrency]
+    run.emit(ToolDispatched(tuple([call.id for call in first])))
     run.flush()
-    asks: list[PendingAsk] = []
     if len(group) == 1:
-        asks += await _run_one(run, batch, group[0], 0)
-    else:
-        found: dict[str, list[PendingAsk]] = {}
-        limiter = anyio.CapacityLimiter(run.agent.tool_concurrency)
-        same: dict[str, int] = {}
+        asks = await _run_one(run, batch, group[0])
+        run.flush()
+        return asks
+    found: dict[str, list[PendingAsk]] = {}
+    waiting = iter(enumerate(group))
 
-        async def one(call: CallView, earlier: int) -> None:
-            async with limiter:
-                found[call.id] = await _run_one(run, batch, call, earlier)
+    async def work() -> None:
+        for index, call in waiting:
+            if index >= len(first):
+                run.emit(ToolDispatched((call.id,)))
+                run.flush()
+            found[call.id] = await _run_one(run, batch, call)
+            run.flush()  # a call that ended must not count as unknown when the process dies in a sibling
 
-        async with anyio.create_task_group() as tasks:
-            for call in group:
-                key = occurrence_key(call.proposed)
-                tasks.start_soon(one, call, same.get(key, 0))
-                same[key] = same.get(key, 0) + 1
-        for call in group:
-            asks += found.get(call.id, [])
-    run.flush()
-    return asks
+    async with anyio.create_task_group() as tasks:
+        for _ in first:
+            tasks.start_soon(work)
+    return [ask for call in group for ask in found.get(call.id, [])]
 
 
-async def _run_one(run: Run[Any], batch: Batch, call: CallView, earlier: int) -> list[PendingAsk]:
+async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingAsk]:
     """Run one call and file its outcome, whatever it is.
 
     Returns:
@@ -138,15 +145,14 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView, earlier: int) ->
     tool = call.tool
     assert tool is not None
     run.phase = "tool"
-    begun = time.perf_counter_ns()
-    occurrence = run.state.occurrences.get(occurrence_key(call.proposed), 0) + earlier
+    begun = run.clock.monotonic_ns()
     try:
-        value = await _invoke(run, tool, ToolContext(run, call, occurrence), call)
+        value = await _invoke(run, tool, ToolContext(run, call), call)
     except PauseSignal as signal:
         try:
             return pending(TOOL, signal.ask, call.id)
         except Exception as error:  # a malformed question is the tool's own failure
-            end_call(run, call, "failure", failure_text(error), ran=True, duration_ms=_ms(begun), error=error)
+            end_call(run, call, "failure", failure_text(error), ran=True, duration_ms=_ms(run, begun), error=error)
     except ChildPaused as paused:
         return paused.asks
     except _TimedOut:
@@ -156,21 +162,21 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView, earlier: int) ->
             "failure",
             timeout_text(call.name, tool.timeout or 0),
             ran=True,
-            duration_ms=_ms(begun),
+            duration_ms=_ms(run, begun),
             error=TimeoutError("timeout"),
         )
     except Exception as error:
         text = failure_text(error)
-        end_call(run, call, "failure", text, ran=True, duration_ms=_ms(begun), error=error, fingerprint=_fingerprint(tool, call, text))
+        end_call(run, call, "failure", text, ran=True, duration_ms=_ms(run, begun), error=error, fingerprint=_fingerprint(tool, call, text))
     except BaseException:
         in_thread = not tool.is_async and not tool.inline
         text = UNKNOWN.format(name=call.name) if in_thread else f"{call.name} was cancelled before it ended."
-        end_call(run, call, "unknown" if in_thread else "cancelled", text, ran=True, duration_ms=_ms(begun), cause="cancelled")
+        end_call(run, call, "unknown" if in_thread else "cancelled", text, ran=True, duration_ms=_ms(run, begun), cause="cancelled")
         raise
     else:
-        _file(run, batch, tool, call, value, _ms(begun))
+        _file(run, batch, tool, call, value, _ms(run, begun))
     finally:
-        if run.agent.sessions.has_call_scope:
+        if len(run.agent.sessions) and run.agent.sessions.has_call_scope:
             await _end_call_sessions(run, call.id)
     return []
 
@@ -180,8 +186,8 @@ async def _end_call_sessions(run: Run[Any], call_id: str) -> None:
         await run.agent.sessions.end_call(call_id, emit=run.emit, run_id=run.session_key)
 
 
-def _ms(begun: int) -> int:
-    return (time.perf_counter_ns() - begun) // 1_000_000
+def _ms(run: Run[Any], begun: int) -> int:
+    return (run.clock.monotonic_ns() - begun) // 1_000_000
 
 
 class _TimedOut(Exception):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentfp_core import arguments, jsontext
 from agentfp_core.asks import PendingAsk, live_asks, pending, refuse_unasked
-from agentfp_core.calling import check_verdict, each, file_verdict, invoke
+from agentfp_core.calling import check_verdict, each, file_verdict
 from agentfp_core.errors import PluginError
 from agentfp_core.events.pause import ApprovalDecided
 from agentfp_core.events.tool import AnsweredOffWire, ArgsInvalid, Outcome
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentfp_core.batch import Batch, CallView
     from agentfp_core.events.hook import VerdictFiled
     from agentfp_core.plugins import Impl
+    from agentfp_core.replay import Resumption
     from agentfp_core.run import Run
 
 ORDER = PHASES["before_tool"]
@@ -37,17 +38,17 @@ class Gate:
     Args:
         run: the run.
         batch: the calls.
-        resumed_at: the phase of the pause that was answered; None on a first pass.
-        asked: on a resume, the plugins that asked, each with the calls it asked about.
+        resumption: on a resume, the phase of the pause, who asked in it, and what was answered.
     """
 
-    def __init__(
-        self, run: Run[Any], batch: Batch, *, resumed_at: str | None = None, asked: Mapping[str, set[str | None]] | None = None
-    ) -> None:
+    def __init__(self, run: Run[Any], batch: Batch, resumption: Resumption) -> None:
         self.run = run
         self.batch = batch
-        self.resumed_at = resumed_at
-        self.asked = asked or {}
+        self.resumed_at = resumption.phase
+        self.asked = resumption.asked
+        for (plugin, call_id), answers in resumption.about.items():
+            if call_id is not None and (call := batch.get(call_id)) is not None:
+                call._answers[plugin] = answers
         self.asks: list[PendingAsk] = []
         self._phases = run.agent.plugin_set.phases["before_tool"]
 
@@ -58,77 +59,88 @@ class Gate:
             The phase and its questions when the run must pause; None when all calls are decided.
         """
         at = len(ORDER) if self.resumed_at == "tool" else -1 if self.resumed_at is None else ORDER.index(self.resumed_at)
-        for index, phase in enumerate(ORDER):
+        batch = self.batch
+        if self.resumed_at == "consent":
+            self._take_decisions()  # first, so that the arguments which a person put in are authorized and validated
+        for index, phase, impls in self.run.agent.gate_plan:
             if index < at and phase not in AGAIN:
                 continue
-            await self._phase(phase, again=index < at, answered=index == at)
-            if self.batch.halt is not None:
+            if phase == "screen":
+                self._refuse_unknown()
+            elif phase == "validate":
+                self._validate()
+            elif phase == "consent":
+                await self._consent()
+            if impls and index == at:
+                impls = await self._asking(phase, impls)
+            if impls:
+                await self._hooks(phase, impls, again=index < at, answered=index == at)
+            if batch.halt is not None:
                 return None
-            asks = live_asks(self.asks, self.batch)
-            if asks:
-                return phase, asks
-            self.asks.clear()
-            if not self.batch.live:
+            if self.asks:
+                if asks := live_asks(self.asks, batch):
+                    return phase, asks
+                self.asks.clear()
+            if not batch.any_live:
                 return None
         return None
 
-    async def _phase(self, phase: str, *, again: bool, answered: bool) -> None:
-        if phase == "screen":
-            self._refuse_unknown()
-        elif phase == "validate":
-            self._validate()
-        elif phase == "consent":
-            if answered:
-                self._take_decisions()
-            await self._consent()
-        impls = self._phases[phase]
-        if answered:
-            impls = tuple(impl for impl in impls if impl.plugin in self.asked)
-        if impls:
-            await self._hooks(phase, impls, again=again, answered=answered)
-
     # --- hooks ---
 
+    async def _asking(self, phase: str, impls: tuple[Impl, ...]) -> tuple[Impl, ...]:
+        """Of the phase of an answered pause, the implementations that asked; a check that others made is made again."""
+        others = tuple([impl for impl in impls if self._asker(impl) not in self.asked])
+        if others and phase in AGAIN:
+            await self._hooks(phase, others, again=True, answered=False)
+        return tuple([impl for impl in impls if impl not in others])
+
     async def _hooks(self, phase: str, impls: tuple[Impl, ...], *, again: bool, answered: bool) -> None:
-        units: list[tuple[Impl, CallView | None]] = []
+        batch, run = self.batch, self.run
+        units: list[tuple[Impl, CallView | None, tuple[Any, ...]]] = []
         for impl in impls:
             if impl.per == "batch":
-                units.append((impl, None))
+                units.append((impl, None, (batch, run)))
             else:
-                units += [(impl, call) for call in self.batch.calls if call.live and (not answered or self._asked_about(impl, call))]
+                asked = [call for call in batch.calls if call.outcome is None and (not answered or self._asked_about(impl, call))]
+                units += [(impl, call, (call, batch, run)) for call in asked]
 
-        async def step(impl: Impl, call: CallView | None) -> bool:
+        def alive(call: CallView | None) -> bool:
+            return bool(batch.live) if call is None else call.outcome is None
+
+        def take(impl: Impl, call: CallView | None, answer: Any) -> bool:
             if call is None:
-                if self.batch.live:
-                    self._take_batch(impl, await invoke(self.run, impl, (self.batch, self.run)), again=again)
-            elif call.live:
-                verdict = check_verdict(impl, await invoke(self.run, impl, (call, self.batch, self.run)))
-                if verdict is not None:
-                    self._apply(impl, call, verdict, again=again)
-            return self.batch.halt is None
+                self._take_batch(impl, answer, again=again)
+            else:
+                self._apply(impl, call, check_verdict(impl, answer), again=again)
+            return batch.halt is None
 
         def failed(impl: Impl, call: CallView | None, error: Exception) -> bool:
-            self.run.plugin_failed(impl.plugin, impl.moment, phase, "call-refused", error)
-            for refused in self.batch.live if call is None else (call,):
+            run.plugin_failed(impl.plugin, impl.moment, phase, "call-refused", error)
+            for refused in batch.live if call is None else (call,):
                 if refused.live:
                     self._refuse(refused, "denied", FAILED, f"plugin {impl.plugin} failed")
             return True
 
-        self._screen(on=phase == "screen")
-        await each(units, step, failed)
-        self._screen(on=False)
+        if phase == "screen":
+            self._screen(on=True)
+        await each(run, units, take, failed, alive=alive)
+        if phase == "screen":
+            self._screen(on=False)
 
     def _screen(self, *, on: bool) -> None:
         for call in self.batch.calls:
             call._screening = on
 
     def _asked_about(self, impl: Impl, call: CallView) -> bool:
-        about = self.asked.get(impl.plugin, set())
+        about = self.asked.get(self._asker(impl), set())
         return None in about or call.id in about
 
+    def _asker(self, impl: Impl) -> tuple[str, int]:
+        """An implementation in terms that are the same in another process: its plugin, and its place among those of the phase."""
+        same_phase = self.run.agent.plugin_set.phases["before_tool"][impl.phase]
+        return impl.plugin, [other for other in same_phase if other.plugin == impl.plugin].index(impl)
+
     def _take_batch(self, impl: Impl, answer: Any, *, again: bool) -> None:
-        if answer is None:
-            return
         if isinstance(answer, AskPerson):
             if not again:
                 self._ask(impl, answer, None)
@@ -165,7 +177,7 @@ class Gate:
             self.batch.halt = (call.id, verdict.reason, verdict.tell_model, impl.plugin)
 
     def _ask(self, impl: Impl, ask: AskPerson, call_id: str | None) -> None:
-        self.asks += pending(impl.plugin, ask, call_id)
+        self.asks += pending(impl.plugin, ask, call_id, self._asker(impl)[1])
 
     def _refuse(self, call: CallView, outcome: Outcome, text: str, cause: str | None = None) -> None:
         end_call(self.run, call, outcome, text, ran=False, cause=cause)
@@ -177,12 +189,9 @@ class Gate:
         for call in self.batch.live:
             if call.tool is None:
                 self._refuse(call, "failure", unknown_tool_text(call.name, tools), "unknown tool")
-            elif call.name in self.run.state.served.held_out or not self._on_wire(call.name):
+            elif call.name not in self.run.state.served.wire_names():
                 self.run.emit(AnsweredOffWire(call.name), call_id=call.id)
                 self._refuse(call, "denied", f"The tool {call.name} is not available now.", "off the wire")
-
-    def _on_wire(self, name: str) -> bool:
-        return any(spec.name == name for spec in self.run.state.served.specs())
 
     def _validate(self) -> None:
         for call in self.batch.live:
@@ -219,7 +228,7 @@ class Gate:
         if not callable(approval):
             return bool(approval)
         try:
-            answer = approval(ToolContext(self.run, call, 0), dict(call.kwargs or {}))
+            answer = approval(ToolContext(self.run, call), dict(call.kwargs or {}))
             if inspect.isawaitable(answer):
                 answer = await answer
         except Exception as error:  # whether a person must be asked could not be told, so ask
@@ -245,7 +254,6 @@ class Gate:
         call.approved = True
         if args is not None:
             call.arguments_json = args
-            self._validate_one(call)
 
 
 def _approved(args: str | None) -> VerdictFiled:

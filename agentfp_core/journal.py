@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from agentfp_core.events.base import Event, Payload
 
+BLOCK = 65_536
+"""Bytes that are read at a time from the end of a file."""
+
 
 class Journal:
     """An append-only file of JSON lines. What a tool may depend on is in the kernel's hands before the tool runs.
@@ -44,11 +47,24 @@ class Journal:
         self.flush()
 
     def _end_torn_line(self) -> None:
-        """Cut off a last line that a killed process left half written, so that the next one is not joined to it."""
+        """End a last line that a killed process left without its end: a whole one is kept, as reading does, half of one is cut off."""
         assert self._file is not None
-        data = self.path.read_bytes()
-        if data and not data.endswith(b"\n"):
-            os.truncate(self.path, data.rfind(b"\n") + 1)
+        with self.path.open("rb") as file:
+            size = start = file.seek(0, os.SEEK_END)
+            tail = b""
+            while start and b"\n" not in tail:
+                start = max(start - BLOCK, 0)
+                file.seek(start)
+                tail = file.read(size - start)
+        line = tail[tail.rfind(b"\n") + 1 :]
+        if not line:
+            return
+        try:
+            json.loads(line)
+        except ValueError:
+            os.truncate(self.path, size - len(line))
+        else:
+            os.write(self._file, b"\n")
 
     def write(self, event: Event, run_id: str) -> None:
         """Append an event; it reaches the file at the next :meth:`flush`."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
-from agentfp_core.calling import check_verdict, each, invoke
+from agentfp_core.asks import PauseSignal
+from agentfp_core.calling import check_verdict, each
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.compose import Composer
 from agentfp_core.delivery import Delivery
-from agentfp_core.errors import ConfigError, RunCheckpointError, RunError, RunTimeoutError
+from agentfp_core.errors import ConfigError, RunCheckpointError, RunError, RunTimeoutError, UsageError
 from agentfp_core.events.agent import (
     AnswerRefused,
     IterationEnd,
@@ -28,7 +29,7 @@ from agentfp_core.events.error import Fatal, OutputCannedUsed, OutputFallbackTri
 from agentfp_core.loop import End
 from agentfp_core.outcomes import settle
 from agentfp_core.pause import Pause
-from agentfp_core.redaction import funnel
+from agentfp_core.replies import let_out, take_back
 from agentfp_core.result import ContractUnmet, Head, RunResult
 from agentfp_core.verdicts import Refuse
 
@@ -63,8 +64,9 @@ async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg
     exporters = run.agent.plugin_set.table["export_event"]
     if not exporters:
         return await _Ways(run, body, leg, timeout).go()
-    delivery = Delivery(run, exporters, funnel(run.agent.redact, run.secrets))
+    delivery = Delivery(run, exporters)
     run.deliveries = (*run.deliveries, delivery)
+    run.watch()
     ways = _Ways(run, body, leg, timeout, delivery)
     error: Exception | None = None
     result: RunResult[Any] | None = None
@@ -105,35 +107,43 @@ class _Ways:
 
     async def go(self) -> RunResult[Any]:
         run = self.run
-        run.emit(_manifest(run, self.leg))
+        run.emit(manifest(run, self.leg))
+        end: End | None = None
+        contract: ContractUnmet | None = None
         try:
             if self.timeout is None:
                 end = await self.body()
             else:
-                with anyio.move_on_after(self.timeout) as scope:
+                with anyio.move_on_after(self.timeout):
                     end = await self.body()
-                if scope.cancelled_caught:
-                    return await self._timed_out()
+            if end is not None:
+                contract = await self._last_resort(end)
+        except PauseSignal as signal:
+            return await self._failed(UsageError(str(signal)))
         except Exception as error:
             return await self._failed(error)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._cancelled("cancelled")
             raise
-        return await self._ended(end)
+        return await self._timed_out() if end is None else await self._ended(end, contract)
 
     # --- ways out ---
 
-    async def _ended(self, end: End) -> RunResult[Any]:
+    async def _ended(self, end: End, contract: ContractUnmet | None) -> RunResult[Any]:
         run = self.run
-        contract = await self._last_resort(end)
         refusal = await self._finish(end.status)
         if refusal is not None and end.status in ("answered", "stopped_early"):
             plugin, verdict = refusal
+            if end.reply is not None:
+                take_back(run, end.reply, "refused")
             run.emit(AnswerRefused(plugin, "finish_run", type(verdict.error).__name__, str(verdict.error)))
             end = End("refused", judged=end.judged, refused_by=plugin, error=verdict.error, tell_person=verdict.tell_person)
+        elif end.reply is not None:
+            let_out(run, end.reply)
         if end.status != "paused":
-            await run.agent.sessions.end_run(run.session_key, emit=run.emit)
+            with anyio.CancelScope(shield=True):
+                await run.agent.sessions.end_run(run.session_key, emit=run.emit)
         else:
             run.agent.sessions.hold_run(run.session_key)
         self._close(end.status)
@@ -155,7 +165,8 @@ class _Ways:
         raise RunCheckpointError(error, Checkpoint(run.record.sealed()), iteration=iteration, phase=phase, stage=stage) from error
 
     async def _timed_out(self) -> RunResult[Any]:
-        await self._cancelled("timeout")
+        with anyio.CancelScope(shield=True):
+            await self._cancelled("timeout")
         raise RunTimeoutError(self.timeout or 0.0, Checkpoint(self.run.record.sealed()))
 
     async def _cancelled(self, cause: Literal["cancelled", "timeout"]) -> None:
@@ -174,8 +185,11 @@ class _Ways:
         batch = self.run.state.batch
         if batch is None:
             return None
-        open_calls = [call.name for call in batch.calls if call.id not in batch.ended and call.name in self.run.agent.tools]
-        return open_calls[0] if open_calls else None
+        for call in batch.calls:
+            ended = batch.ended.get(call.id)
+            if call.id in batch.dispatched and (ended is None or ended[1].cause == "cancelled"):
+                return call.name
+        return None
 
     def _tidy(self, cause: Literal["cancelled", "failed"]) -> None:
         run = self.run
@@ -190,10 +204,8 @@ class _Ways:
         impls = run.agent.plugin_set.table["finish_run"]
         found: list[tuple[str, Refuse]] = []
 
-        async def step(impl: Impl, _: None) -> bool:
-            verdict = check_verdict(impl, await invoke(run, impl, (run, outcome)))
-            if verdict is not None:
-                found.append((impl.plugin, verdict))
+        def take(impl: Impl, _: None, answer: Any) -> bool:
+            found.append((impl.plugin, check_verdict(impl, answer)))
             return True
 
         def failed(impl: Impl, _: None, error: Exception) -> bool:
@@ -202,7 +214,7 @@ class _Ways:
 
         if impls:
             with anyio.CancelScope(shield=True):
-                await each([(impl, None) for impl in impls], step, failed, seconds=FINISH_SECONDS)
+                await each(run, [(impl, None, (run, outcome)) for impl in impls], take, failed, seconds=FINISH_SECONDS)
         return found[0] if found else None
 
     def _close(self, status: RunStatus) -> None:
@@ -218,6 +230,7 @@ class _Ways:
             )
         )
         run.flush()
+        run.hook_timer.close()
         run.closed = True
 
     async def _last_resort(self, end: End) -> ContractUnmet | None:
@@ -265,7 +278,13 @@ class _Ways:
         )
 
 
-def _manifest(run: Run[Any], leg: Leg) -> RunConfigured:
+def manifest(run: Run[Any], leg: Leg) -> RunConfigured:
+    """The first event of a leg.
+
+    Args:
+        run: the run.
+        leg: what kind of leg it is.
+    """
     agent = run.agent
     names = tuple(agent.tools)
     plugins = tuple([PluginEntry(p.name, p.version, index) for index, p in enumerate(agent.plugin_set.plugins)])
@@ -282,4 +301,5 @@ def _manifest(run: Run[Any], leg: Leg) -> RunConfigured:
         config_hash=hashlib.sha256("\n".join(parts).encode()).hexdigest(),
         resumed_from=run.header.resumed_from,
         redaction=() if agent.redact is None else agent.redact.names,
+        plugin_problems=agent.plugin_problems,
     )

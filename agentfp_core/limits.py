@@ -6,17 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from agentfp_core.errors import LimitsError
-from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
-from agentfp_core.messages import Usage
 from agentfp_core.model import Prices
-
-if TYPE_CHECKING:
-    from agentfp_core.events.agent import EarlyReason
-    from agentfp_core.model import Model
-    from agentfp_core.run import Run
 
 PriceTable: TypeAlias = Mapping[str, Prices] | Callable[[str], Prices | None]
 """Prices by model name, as a mapping or a function."""
@@ -83,72 +76,3 @@ def _count(value: Any) -> bool:
 
 def _amount(value: Any) -> bool:
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-
-
-def price_of(usage: Usage, prices: Prices) -> Decimal | None:
-    """Dollars of a reply, or None when tokens or prices are not known.
-
-    Args:
-        usage: the tokens; ``input`` includes the cached ones.
-        prices: per token.
-    """
-    if usage.input is None or usage.output is None or prices.input is None or prices.output is None:
-        return None
-    read, write = usage.cache_read or 0, usage.cache_write or 0
-    fresh = max(usage.input - read - write, 0)
-    at_read = prices.input if prices.cache_read is None else prices.cache_read
-    at_write = prices.input if prices.cache_write is None else prices.cache_write
-    total = fresh * prices.input + read * at_read + write * at_write + usage.output * prices.output
-    return total if total.is_finite() and total >= 0 else None
-
-
-def prices_for(run: Run[Any], model: Model, name: str) -> Prices | None:
-    """Prices of a model: the agent's table, else what the provider states."""
-    table = run.agent.prices
-    if table is None:
-        return model.features.prices
-    return table.get(name) if isinstance(table, Mapping) else table(name)
-
-
-def bill(run: Run[Any], model: Model, name: str, usage: Usage, *, purpose: str | None = None) -> None:
-    """Price one reply, file it, and file the limits that it crosses."""
-    if run.agent.prices is None and model.features.prices is None:
-        _check_crossed(run)
-        return
-    amount: Decimal | None = None
-    try:
-        prices = prices_for(run, model, name)
-        amount = None if prices is None else price_of(usage, prices)
-        reason: Literal["no-usage", "no-price"] | Literal["bad-price"] = "no-usage" if prices is not None else "no-price"
-    except Exception:  # a price table is the user's code; a run must not fail over it
-        reason = "bad-price"
-    if amount is None:
-        run.emit(CostUnpriced(model.provider, name, reason))
-    else:
-        total = (run.state.usd or Decimal(0)) + amount
-        run.emit(CostTick(model.provider, name, str(amount), str(total), purpose))
-    _check_crossed(run)
-
-
-def _check_crossed(run: Run[Any]) -> None:
-    limits, state = run.limits, run.state
-    if limits.usd is not None and state.usd is not None and "max_cost" not in state.limits_hit and state.usd > Decimal(str(limits.usd)):
-        run.emit(LimitHit("max_cost", float(limits.usd), float(state.usd), "abort" if limits.on_usd == "halt" else "warn"))
-    if limits.tokens is not None and "max_tokens" not in state.limits_hit and state.usage.total > limits.tokens:
-        run.emit(LimitHit("max_tokens", limits.tokens, state.usage.total, "abort"))
-
-
-def stop_reason(run: Run[Any]) -> EarlyReason | None:
-    """Why the next model call must not be made, iterations apart."""
-    state, limits = run.state, run.limits
-    if "max_cost" in state.limits_hit and limits.on_usd == "halt":
-        return "cost-budget"
-    if "max_tokens" in state.limits_hit:
-        return "token-budget"
-    if limits.seconds is not None:
-        spent = (run.clock.monotonic_ns() - run.started_mono_ns) / 1e9
-        if spent > limits.seconds:
-            if "max_wallclock" not in state.limits_hit:
-                run.emit(LimitHit("max_wallclock", limits.seconds, spent, "abort"))
-            return "max-wallclock"
-    return "requested" if run.stop_requested is not None else None

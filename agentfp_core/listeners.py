@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentfp_core.callables import is_async
 from agentfp_core.errors import ConfigError
-from agentfp_core.record import matcher
+from agentfp_core.patterns import matcher
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
@@ -35,6 +35,7 @@ class Listeners:
         self._by_name: dict[str, tuple[Listener, ...]] = {}
         self.mask: Callable[[Event], Event] | None = None
         self.failures = 0
+        self._failed: set[int] = set()
 
     def __bool__(self) -> bool:
         return bool(self._pairs)
@@ -56,7 +57,7 @@ class Listeners:
         """Call the listeners: those of the exact name first, then of the domain, then of all.
 
         Returns:
-            What they raised.
+            What they raised, of each listener once in a run: one that raises each time would fill the record with it.
         """
         failures: list[Exception] = []
         listeners = self._for(event.name)
@@ -66,8 +67,10 @@ class Listeners:
             try:
                 listener(event)
             except Exception as error:  # a listener only watches
-                failures.append(error)
-        self.failures += len(failures)
+                self.failures += 1
+                if id(listener) not in self._failed:
+                    self._failed.add(id(listener))
+                    failures.append(error)
         return failures
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.answer import Judged, judge_answer
 from agentfp_core.asks import TOOL, raise_pause
+from agentfp_core.billing import stop_reason
 from agentfp_core.compose import Extra
 from agentfp_core.errors import PolicyHaltError
 from agentfp_core.events.agent import (
@@ -21,13 +22,11 @@ from agentfp_core.events.agent import (
 )
 from agentfp_core.events.cost import LimitHit
 from agentfp_core.events.message import MessageAdded, ProposedCall, Thinking
-from agentfp_core.events.tool import ToolStarted
-from agentfp_core.execute import run_calls
+from agentfp_core.execute import run_calls, take_up
 from agentfp_core.gates import Gate
-from agentfp_core.limits import stop_reason
 from agentfp_core.messages import StopReason
 from agentfp_core.model import ModelResponse
-from agentfp_core.outcomes import settle
+from agentfp_core.outcomes import file_starts, settle
 from agentfp_core.reading import read_results
 from agentfp_core.replay import Resumption, new_batch
 from agentfp_core.replies import Reply, call_model, let_out, take_back
@@ -55,6 +54,7 @@ class End:
         refused_by: the plugin that refused.
         error: what ``raise_for_status`` raises.
         tell_person: a sentence that may be shown in place of a refused answer.
+        reply: the accepted reply, whose text is still held back where a ``finish_run`` may refuse it.
     """
 
     status: Literal["answered", "paused", "stopped_early", "refused"]
@@ -64,6 +64,7 @@ class End:
     refused_by: str | None = None
     error: Exception | None = None
     tell_person: str | None = None
+    reply: Reply | None = None
 
 
 async def run_turn(run: Run[Any], resumption: Resumption | None) -> End:
@@ -112,12 +113,14 @@ async def run_turn(run: Run[Any], resumption: Resumption | None) -> End:
 
 async def _call(run: Run[Any], extra: Extra) -> Reply:
     for delivery in run.deliveries:
-        await delivery.relieve()
+        if delivery.crowded:
+            await delivery.relieve()
     number = run.state.iteration + 1
     run.begin_iteration(number)
     run.emit(IterationStart(number))
     run.phase = "compose"
     request, model = await run.composer.compose(extra)
+    run.flush()
     output = run.agent.output
     forced = output if output is not None and output.way(run.model) == "tool" else None
     return await call_model(run, request, model, output=forced)
@@ -154,29 +157,25 @@ async def _work_batch(run: Run[Any], resumption: Resumption) -> End | None:
     """Gates, calls, results. Returns an end when the run pauses or is halted."""
     opened = run.state.batch
     assert opened is not None
-    tools = run.agent.tools
-    for call in opened.calls:
-        if call.id not in opened.started:
-            known = call.name in tools
-            run.emit(ToolStarted(call.name if known else None, None if known else call.name, len(opened.calls)), call_id=call.id)
+    file_starts(run)
     batch = new_batch(run)
     batch.answers = resumption.answers
     run.phase = "tool"
+    if resumption.phase == TOOL:
+        take_up(run, batch, resumption.tool_answers)
     if batch.live:
-        gate = Gate(run, batch, resumed_at=resumption.phase, asked=resumption.asked)
-        asked = await gate.go()
+        asked = await Gate(run, batch, resumption).go()
         if batch.halt is not None:
             return _halted(run, batch.halt, len(batch.calls))
         if asked is not None:
             raise_pause(run, asked[0], asked[1], batch)
             return End("paused")
-        asks = await run_calls(run, batch, resumption.tool_answers)
+        asks = await run_calls(run, batch)
         if asks:
             raise_pause(run, TOOL, asks, batch)
             return End("paused")
     await read_results(run, batch)
     _end_iteration(run, len(batch.calls))
-    run.flush()
     return None
 
 
@@ -212,7 +211,8 @@ def _limit_value(run: Run[Any], reason: EarlyReason) -> int | None:
 
 
 def _can_wrap_up(run: Run[Any], reason: EarlyReason) -> bool:
-    return reason == "max-iterations" and run.limits.wrap_up and not run.state.wrap_up_asked and stop_reason(run) is None
+    asked = not run.limits.wrap_up or run.state.wrap_up_asked
+    return reason == "max-iterations" and bool(run.agent.tools) and not asked and stop_reason(run) is None
 
 
 def _ask_wrap_up(run: Run[Any], reply: Reply, pending: int) -> None:
@@ -261,7 +261,8 @@ def _close(run: Run[Any], reply: Reply, judged: Judged) -> End:
         take_back(run, reply, "rewritten")
         reply.held = [text] if run.wants("agentfp.stream.token") and text else []
         reply.tokens = 0
-    let_out(run, reply)
+    if not run.agent.plugin_set.table["finish_run"]:
+        let_out(run, reply)
     message_id = None
     if text or reply.response.thinking or run.state.early is None:
         message_id = _add_assistant(run, reply, with_calls=False, text=text, keep_own=not judged.replaced)
@@ -271,7 +272,7 @@ def _close(run: Run[Any], reply: Reply, judged: Judged) -> End:
         _end_iteration(run, 0)
     status: Literal["answered", "stopped_early"] = "answered" if run.state.early is None else "stopped_early"
     _turn_end(run, status, message_id, empty=not text, truncated=reply.response.stop is StopReason.MAX_TOKENS)
-    return End(status, text, message_id, judged)
+    return End(status, text, message_id, judged, reply=reply)
 
 
 def _contract_unmet(run: Run[Any], judged: Judged) -> None:

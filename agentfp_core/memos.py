@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.events.base import Event, Payload
-from agentfp_core.record import Record, matcher, upgrade
+from agentfp_core.patterns import matcher
+from agentfp_core.record import Record, upgrade
 
 if TYPE_CHECKING:
     from agentfp_core.plugins import Plugin
@@ -41,7 +42,7 @@ class Memo:
         """Whether the memo depends on events of this name."""
         return self._fits(name)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event, payload: Payload | None = None) -> None:
         """Fold one event in."""
         kind = self._types.get(event.name)
         self.state = self._fold(self.state, event if kind is None else upgrade(event, kind))

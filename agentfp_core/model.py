@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core import jsontext
-from agentfp_core.errors import ConfigError, ModelFeatureError, ModelNotFoundError, ProviderProtocolError, StreamChunkError, nearest
+from agentfp_core.errors import (
+    ConfigError,
+    ModelFeatureError,
+    ModelNotFoundError,
+    PluginLoadError,
+    ProviderProtocolError,
+    StreamChunkError,
+    nearest,
+)
 from agentfp_core.events.base import Payload
+from agentfp_core.guard import admit_model
 from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
-
-MODELS_GROUP = "agentfp.models"
-"""Entry-point group of providers. An entry point is a callable ``(model_name: str, **settings) -> Model``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +299,7 @@ def check_request(model: Model, request: ModelRequest) -> None:
     Raises:
         ModelFeatureError: names the model and the feature.
     """
+    admit_model(model)
     features = model.features
 
     def refuse(what: str) -> ModelFeatureError:
@@ -369,19 +376,27 @@ def resolve_model(model: Model | str, *, settings: Mapping[str, Any] | None = No
         settings: keyword arguments for the provider, such as ``api_key`` or ``base_url``.
 
     Raises:
-        ModelNotFoundError: no installed provider has the name; says what to install.
+        ModelNotFoundError: no installed provider has the name, and what to install; or it cannot be loaded, and why.
     """
     if not isinstance(model, str):
         return model
-    from agentfp_core.entrypoints import find
+    from agentfp_core.discovery import load, the_one
+    from agentfp_core.entrypoints import MODELS_GROUP, installed
 
     provider, _, name = model.partition(":")
-    entries = find(MODELS_GROUP)
-    entry = entries.get(provider)
-    if entry is None:
-        hint = nearest(provider, entries) if entries else "no provider is installed"
-        raise ModelNotFoundError(
-            f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"
-        )
-    found: Model = entry.load()(name, **(settings or {}))
+    entries = installed().group(MODELS_GROUP)
+    if provider not in entries:
+        raise ModelNotFoundError(no_provider(model, entries))
+    try:
+        factory = load(the_one(provider, entries[provider]))
+    except PluginLoadError as error:
+        raise ModelNotFoundError(f"provider {provider!r} cannot be used: {error}") from error
+    found: Model = factory(name, **(settings or {}))
     return found
+
+
+def no_provider(model: str, known: Collection[str]) -> str:
+    """Words for a model whose provider is not installed."""
+    provider = model.partition(":")[0]
+    hint = nearest(provider, known) if known else "no provider is installed"
+    return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"

@@ -15,7 +15,9 @@ from agentfp_core.jsontext import canonical
 from agentfp_core.messages import Usage
 from agentfp_core.pause import Pause
 from agentfp_core.results import ToolReturn
-from agentfp_core.starting import CallOptions, resume, start
+from agentfp_core.resuming import resume
+from agentfp_core.starting import CallOptions, start
+from agentfp_core.state import RunState
 from agentfp_core.tools import Tool, ToolOptions, raw_tool
 from agentfp_core.verdicts import AskField
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from agentfp_core.agent import Agent
     from agentfp_core.limits import Limits
-    from agentfp_core.result import RunResult
     from agentfp_core.run import Run
     from agentfp_core.tool_context import ToolContext
 
@@ -45,27 +46,45 @@ def agent_tool(agent: Agent[Any, Any], name: str, description: str, /, **options
         description: what the model is told of it.
         **options: options of the tool.
     """
+    return raw_tool(name, description, PARAMETERS, NestedAgent(agent), **options)
 
-    async def handler(ctx: ToolContext[Any], arguments: dict[str, Any]) -> Any:
-        return await _run_nested(agent, ctx._run, ctx.call_id, arguments["request"])
 
-    return raw_tool(name, description, PARAMETERS, handler, **options)
+class NestedAgent:
+    """The function of a tool that runs an agent.
+
+    Args:
+        agent: the agent.
+    """
+
+    def __init__(self, agent: Agent[Any, Any]) -> None:
+        self.agent = agent
+
+    async def __call__(self, ctx: ToolContext[Any], arguments: dict[str, Any]) -> Any:
+        """Run the agent on what it is asked."""
+        return await _run_nested(self.agent, ctx._run, ctx.call_id, arguments["request"])
 
 
 async def _run_nested(agent: Agent[Any, Any], parent: Run[Any], call_id: str, request: str) -> Any:
+    agent = agent._in_force()
     path = (*parent.path, call_id)
     deps = parent.deps
-    call = CallOptions(deps=deps, journal=parent.journal, limits=_limits_left(agent.limits, parent))
     answers = parent.child_answers.pop(call_id, None)
     earlier = parent.record.children.get(call_id)
-    if answers is not None and earlier is not None:
-        pause = Pause.of(earlier)
-        before = (_usage_of(pause), _usd_of(pause))
-        result = await resume(agent, pause, answers, call, parent=parent)
-    else:
-        before = (Usage(), Decimal(0))
-        result = await start(agent, request, call, None, parent=parent, path=path)
-    _add_up(parent, agent, result, *before)
+    before = RunState(parent.root_id) if answers is None or earlier is None else RunState.of(earlier)
+    call = CallOptions(deps=deps, journal=parent.journal, limits=_limits_left(agent.limits, parent, before.usage, before.usd))
+    spent = (before.usage, before.usd or Decimal(0))
+    try:
+        if answers is not None and earlier is not None:
+            result = await resume(agent, Pause.of(earlier, before), answers, call, parent=parent)
+        else:
+            result = await start(agent, request, call, None, parent=parent, path=path)
+    except BaseException:  # what it used up counts, however it ended
+        broken = parent.record.children.get(call_id)
+        if broken is not None and broken is not earlier:
+            state = RunState.of(broken)
+            _add_up(parent, agent, state.usage, state.usd, *spent)
+        raise
+    _add_up(parent, agent, result.usage, result.cost_usd, *spent)
     if result.pause is not None:
         raise ChildPaused([_passed_on(result.pause, index, call_id) for index in range(len(result.pause.questions))])
     if result.status == "refused":
@@ -86,35 +105,23 @@ def _passed_on(pause: Pause, index: int, call_id: str) -> PendingAsk:
     return PendingAsk(asked.plugin, field, call_id, context, asked.component, left, (call_id, *asked.path), asked.id, asked.tool)
 
 
-def _limits_left(own: Limits, parent: Run[Any]) -> Limits:
-    """The nested run may spend what it may, and no more than the parent has left."""
+def _limits_left(own: Limits, parent: Run[Any], before: Usage, usd_before: Decimal | None) -> Limits:
+    """The nested run may spend what it may, and no more than the parent has left on top of what it used before a pause."""
     changes: dict[str, Any] = {}
     outer, state = parent.limits, parent.state
     if outer.tokens is not None:
-        left = max(outer.tokens - state.usage.total, 1)
+        left = max(outer.tokens - state.usage.total, 1) + before.total
         changes["tokens"] = left if own.tokens is None else min(left, own.tokens)
     if outer.usd is not None:
-        money = max(Decimal(str(outer.usd)) - (state.usd or Decimal(0)), Decimal("0.000001"))
+        money = max(Decimal(str(outer.usd)) - (state.usd or Decimal(0)), Decimal("0.000001")) + (usd_before or Decimal(0))
         changes["usd"] = money if own.usd is None else min(money, Decimal(str(own.usd)))
         changes["on_usd"] = outer.on_usd if own.usd is None else own.on_usd
     return dataclasses.replace(own, **changes) if changes else own
 
 
-def _usage_of(pause: Pause) -> Usage:
-    from agentfp_core.state import RunState
-
-    return RunState.of(pause.record).usage
-
-
-def _usd_of(pause: Pause) -> Decimal:
-    from agentfp_core.state import RunState
-
-    return RunState.of(pause.record).usd or Decimal(0)
-
-
-def _add_up(parent: Run[Any], agent: Agent[Any, Any], result: RunResult[Any], before: Usage, usd_before: Decimal) -> None:
+def _add_up(parent: Run[Any], agent: Agent[Any, Any], usage: Usage, usd: Decimal | None, before: Usage, usd_before: Decimal) -> None:
     """Bill the nested leg to the parent."""
-    used = _minus(result.usage, before)
+    used = _minus(usage, before)
     model = agent.model
     parent.emit(
         HelperReplied(
@@ -122,8 +129,8 @@ def _add_up(parent: Run[Any], agent: Agent[Any, Any], result: RunResult[Any], be
         ),
         source="kernel",
     )
-    if result.cost_usd is not None:
-        spent = result.cost_usd - usd_before
+    if usd is not None:
+        spent = usd - usd_before
         total = (parent.state.usd or Decimal(0)) + spent
         parent.emit(CostTick(model.provider, model.name, str(spent), str(total), "nested"), source="kernel")
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.events.message import MessageAdded
-from agentfp_core.events.tool import Outcome, ToolEnded
+from agentfp_core.events.tool import Outcome, ToolEnded, ToolStarted
 from agentfp_core.messages import Part, part_to_dict
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 Cause = Literal["halted", "abandoned", "cancelled", "failed", "expired"]
+UNCHECKED = "This result is withheld: the run ended before it was checked."
 UNKNOWN = "It is not known whether {name} ran to its end: the run broke off in the middle of it."
 
 
@@ -110,10 +111,20 @@ def land(
     )
 
 
+def file_starts(run: Run[Any]) -> None:
+    """File that the calls of the open batch are taken up, in call order; those of which it stands there already are left out."""
+    batch, tools = run.state.batch, run.agent.tools
+    for call in () if batch is None else batch.calls:
+        if batch is not None and call.id not in batch.started:
+            known = call.name in tools
+            run.emit(ToolStarted(call.name if known else None, None if known else call.name, len(batch.calls)), call_id=call.id)
+
+
 def settle(run: Run[Any], cause: Cause, *, caused_by: str | None = None) -> None:
     """Give every call of the open batch that has no outcome one, and land what has not landed.
 
-    The run ends here, so no hook is asked: nobody reads these messages before the next turn.
+    The run ends here, so no hook is asked any more. Where a plugin guards what the model reads, results that it did not
+    see are withheld: a next turn would read them.
 
     Args:
         run: the run.
@@ -123,15 +134,20 @@ def settle(run: Run[Any], cause: Cause, *, caused_by: str | None = None) -> None
     batch = run.state.batch
     if batch is None:
         return
+    file_starts(run)
     names = {call.id: call.name for call in batch.calls}
     for call in batch.calls:
         if call.id in batch.ended:
             continue
         outcome, text, ran = _settled(call.id, call.name, cause, caused_by, names, dispatched=call.id in batch.dispatched)
         run.emit(ToolEnded(outcome, 0, text, ran, cause=cause, caused_by_call=caused_by), call_id=call.id)
+    hooks = run.agent.plugin_set.phases["after_result"]
+    guarded = bool(hooks["check"] or hooks["rewrite"])
     for call in list(batch.calls):
         if call.id not in batch.landed:
-            land(run, call.id, call.name, batch.ended[call.id][0], parts=batch.ended[call.id][1].parts)
+            seq, ended = batch.ended[call.id]
+            withheld = guarded and ended.ran and ended.outcome not in ("cancelled", "unknown", "declined")
+            land(run, call.id, call.name, seq, content=UNCHECKED if withheld else None, parts=None if withheld else ended.parts)
     run.flush()
 
 

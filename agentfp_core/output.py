@@ -72,9 +72,12 @@ class OutputContract(Generic[Out]):
             problems.append(f"output_strategy must be 'auto', 'instruct', 'native' or 'tool', got {strategy!r}")
         try:
             self.adapter: pydantic.TypeAdapter[Out] = pydantic.TypeAdapter(output_type)
-            self.schema_json = jsontext.canonical(self.adapter.json_schema())
+            schema = self.adapter.json_schema()
+            self.schema_json = jsontext.canonical(schema)
         except (pydantic.PydanticUserError, pydantic.PydanticInvalidForJsonSchema) as error:
             raise ConfigError([*problems, f"output_type {output_type!r} has no JSON schema: {error.message}"]) from error
+        if strategy == "tool" and schema.get("type", "object") != "object":
+            problems.append("output_strategy='tool' needs an output_type that is an object in JSON, for arguments are one; choose 'auto'")
         if canned is not None:
             try:
                 self.adapter.validate_python(canned)
@@ -109,12 +112,12 @@ class OutputContract(Generic[Out]):
             return RESPOND, None
         return None, self.schema_json if way == "native" else None
 
-    def unwrap(self, response: ModelResponse, shown: str) -> tuple[ModelResponse, str]:
-        """Make an answer of a call of the synthetic tool; it is never run and never recorded as a call."""
+    def unwrap(self, response: ModelResponse) -> ModelResponse | None:
+        """Make an answer of a call of the synthetic tool, which is never run and never recorded as a call; None without one."""
         for call in response.tool_calls:
             if call.name == RESPOND:
-                return dataclasses.replace(response, text=call.arguments_json, tool_calls=()), call.arguments_json
-        return response, shown
+                return dataclasses.replace(response, text=call.arguments_json, tool_calls=())
+        return None
 
     # --- judging ---
 

@@ -11,29 +11,23 @@ from typing import Any
 import pydantic_core
 
 from agentfp_core import jsontext
+from agentfp_core.asks import MAX_FIELDS
 from agentfp_core.checkpoint import VERSION, read_versioned, record_from, record_json
 from agentfp_core.errors import (
     CheckpointError,
     DecisionRequiredError,
     InputRequestError,
     PauseAnswerRequiredError,
+    RecordFormatError,
     StaleDecisionError,
     describe_type,
     nearest,
 )
 from agentfp_core.events.pause import AnswerGiven, QuestionAsked
+from agentfp_core.missing import MISSING
 from agentfp_core.record import Record
 from agentfp_core.state import RunState
 from agentfp_core.verdicts import Approval, FieldKind
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Any = _Missing()
-"""No answer was passed; not the same as the answer None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +100,9 @@ class Pause:
         request, event = state.pause, state.pause_event
         if request is None or event is None:
             raise CheckpointError("this record does not end in an open question; a run that is not paused cannot be resumed")
-        open_questions = tuple(_question(q, state, record) for q in request.questions if q.id not in state.pause_answers)
+        left = [q for q in request.questions if q.id not in state.pause_answers]
+        round_ = sorted(left, key=lambda q: not q.required)[:MAX_FIELDS]
+        open_questions = tuple([_question(q, state, record) for q in left if q in round_])
         answered = {key: decode_answer(text) for key, text in state.pause_answers.items()}
         return cls(request.pause_id, request.phase, open_questions, answered, record.sealed(), event.ts_ns, request.expires_ns)
 
@@ -141,7 +137,14 @@ class Pause:
         Raises:
             CheckpointError: the text is no pause, or of a version that this library does not read.
         """
-        return cls.of(record_from(read_versioned(text, "pause")))
+        record = record_from(read_versioned(text, "pause"))
+        try:
+            return cls.of(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, CheckpointError):
+                raise
+            why = str(error) if isinstance(error, RecordFormatError) else f"{type(error).__name__} in a question"
+            raise CheckpointError(f"the pause cannot be read from its record: {why}") from error
 
 
 def _arguments(asked: QuestionAsked, state: RunState, record: Record) -> dict[str, Any] | None:
@@ -226,9 +229,10 @@ def read_answers(pause: Pause, answers: Any) -> dict[str, Any]:
     """
     by_id = {question.id: question for question in pause.questions}
     first = pause.questions[0] if pause.questions else None
-    if answers is MISSING or answers is None or answers == {}:
+    skipped = isinstance(answers, Mapping) and not answers and not any(question.required for question in pause.questions)
+    if answers is MISSING or answers is None or (answers == {} and not skipped):
         raise PauseAnswerRequiredError(first.tool if first else None, first.call_id if first else None)
-    if not isinstance(answers, Mapping) or not (set(answers) & set(by_id) or all(str(key).startswith("q_") for key in answers)):
+    if not isinstance(answers, Mapping) or not (skipped or set(answers) & set(by_id) or all(str(key).startswith("q_") for key in answers)):
         if len(by_id) != 1 or first is None:
             raise InputRequestError(f"the pause has {len(by_id)} open questions; pass a mapping of question id to answer")
         answers = {first.id: answers}
@@ -253,13 +257,12 @@ def _fit(question: Question, answer: Any) -> Any:
     if isinstance(answer, Approval):
         if question.pinned is not None and answer.pinned is not None and question.pinned != answer.pinned:
             raise StaleDecisionError(question.pinned, answer.pinned)
-        return answer
-    if question.kind == "value":
-        _fit_schema(question, answer)
     try:
-        encode_answer(answer)
+        answer = decode_answer(encode_answer(answer))  # what is handed on is what the record keeps
     except ValueError as error:
         raise InputRequestError(f"the answer to question {question.id!r} must be JSON data, got {describe_type(answer)}") from error
+    if question.kind == "value" and not isinstance(answer, Approval):
+        _fit_schema(question, answer)
     return answer
 
 
@@ -274,7 +277,7 @@ def _fit_schema(question: Question, answer: Any) -> None:
         path = error.json_path
         raise InputRequestError(
             f"the answer to question {question.id!r} ({question.key!r}) does not fit at {path}: it fails {error.validator!r}"
-        ) from error
+        ) from None  # the validator's own words show the value
     except jsonschema.SchemaError:
         return
 

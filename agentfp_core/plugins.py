@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,12 +46,12 @@ class Plugin:
     class Settings(pydantic.BaseModel):
         """Settings of a plugin; unknown fields are refused."""
 
-        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, hide_input_in_errors=True)
 
     class RunOptions(pydantic.BaseModel):
         """Options of one run, passed as ``agent.run(..., options={"plugin_name": {...}})``; unknown ones are refused."""
 
-        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     def __init__(self, settings: Settings | None = None, **values: Any) -> None:
         if settings is not None and values:
@@ -151,6 +151,26 @@ class PluginSet:
         self.phases: Mapping[str, Mapping[str, tuple[Impl, ...]]] = {
             moment: {phase: tuple(i for i in table[moment] if i.phase == phase) for phase in phases} for moment, phases in PHASES.items()
         }
+
+    def watch(self, wrap: Callable[[Impl], Callable[..., Any]]) -> None:
+        """Put a function in the place of each hook's call; for those who test plugins, before the agent's first run.
+
+        Args:
+            wrap: makes it, of the implementation as it is; an async one must stay async.
+        """
+        for impls in self.table.values():
+            for impl in impls:
+                object.__setattr__(impl, "call", wrap(impl))  # in place, for the agent keeps it in plans of its own
+
+    def plan(self, moment: str, own: Collection[str]) -> tuple[tuple[int, str, tuple[Impl, ...]], ...]:
+        """The phases of a moment in which anything happens: their places, names and hooks.
+
+        Args:
+            moment: the moment.
+            own: the phases in which the kernel acts too.
+        """
+        phases = self.phases[moment]
+        return tuple([(index, phase, impls) for index, (phase, impls) in enumerate(phases.items()) if impls or phase in own])
 
     def _register(self) -> list[str]:
         problems: list[str] = []

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pydantic_core
 
 from agentfp_core.batch import Batch, CallView, ResultView
-from agentfp_core.calling import check_verdict, each, file_verdict, invoke
+from agentfp_core.calling import check_verdict, each, file_verdict
 from agentfp_core.errors import PluginError
 from agentfp_core.events.tool import RepeatedCall
-from agentfp_core.hookspecs import PHASES
 from agentfp_core.messages import part_from_dict
 from agentfp_core.outcomes import land, parts_json
 from agentfp_core.results import cap
@@ -40,14 +39,13 @@ async def read_results(run: Run[Any], batch: Batch) -> None:
         parts = () if ended.parts is None else tuple([part_from_dict(part) for part in pydantic_core.from_json(ended.parts)])
         batch.results[call.id] = ResultView(call.id, seq, ended, batch.values.get(call.id), parts)
     reader = _Reader(run, batch)
-    phases = run.agent.plugin_set.phases["after_result"]
-    for phase in PHASES["after_result"]:
+    for _, phase, impls in run.agent.reading_plan:
         if phase == "cap":
             reader.cap()
         elif phase == "note":
             reader.note_repeats(opened.ended)
-        if phases[phase]:
-            await reader.hooks(phases[phase])
+        if impls:
+            await reader.hooks(impls)
     for call in batch.calls:
         if call.id not in opened.landed:
             result = batch.results[call.id]
@@ -61,27 +59,26 @@ class _Reader:
         self.batch = batch
 
     async def hooks(self, impls: tuple[Impl, ...]) -> None:
-        units: list[tuple[Impl, CallView | None]] = []
+        batch, run = self.batch, self.run
+        units: list[tuple[Impl, CallView | None, tuple[Any, ...]]] = []
         for impl in impls:
-            units += [(impl, None)] if impl.per == "batch" else [(impl, call) for call in self.batch.calls]
-        await each(units, self.step, self.failed)
+            if impl.per == "batch":
+                units.append((impl, None, (batch, run)))
+            else:
+                units += [(impl, call, (batch.results[call.id], call, batch, run)) for call in batch.calls]
+        await each(run, units, self.take, self.failed)
 
-    async def step(self, impl: Impl, call: CallView | None) -> bool:
-        if call is None:
-            answer = await invoke(self.run, impl, (self.batch, self.run))
-            if answer is None:
-                return True
-            if not isinstance(answer, Mapping) or any(key not in self.batch.results for key in answer):
-                what = "None or a mapping of call id to verdict"
-                msg = f"plugin {impl.plugin!r} with per='batch' must answer {what}, got a {type(answer).__name__}"
-                raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
-            for call_id, verdict in answer.items():
-                self.apply(impl, self.batch.results[call_id], check_verdict(impl, verdict))
+    def take(self, impl: Impl, call: CallView | None, answer: Any) -> bool:
+        if call is not None:
+            self.apply(impl, self.batch.results[call.id], check_verdict(impl, answer))
             return True
-        result = self.batch.results[call.id]
-        verdict = check_verdict(impl, await invoke(self.run, impl, (result, call, self.batch, self.run)))
-        if verdict is not None:
-            self.apply(impl, result, verdict)
+        if not isinstance(answer, Mapping) or any(key not in self.batch.results for key in answer):
+            what = "None or a mapping of call id to verdict"
+            msg = f"plugin {impl.plugin!r} with per='batch' must answer {what}, got a {type(answer).__name__}"
+            raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
+        checked = {call_id: check_verdict(impl, verdict) for call_id, verdict in answer.items()}
+        for call_id, verdict in checked.items():
+            self.apply(impl, self.batch.results[call_id], verdict)
         return True
 
     def failed(self, impl: Impl, call: CallView | None, error: Exception) -> bool:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pydantic_core
 
 from agentfp_core.errors import RecordFormatError
-from agentfp_core.events import CATALOG
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, UnknownPayload, payload_from, payload_json
+from agentfp_core.events.catalog import CATALOG
+from agentfp_core.patterns import matcher
 
 if TYPE_CHECKING:
     from agentfp_core.messages import History
@@ -97,15 +98,28 @@ class SegmentHeader:
             known = {f.name for f in dataclasses.fields(cls)}
             values = {key: value for key, value in data.items() if key in known}
             identity = values.get("identity")
-            values["identity"] = Identity(**identity) if identity else None
+            values["identity"] = Identity(**identity) if identity is not None else None
             values["path"] = tuple(values.get("path", ()))
             values["redaction"] = tuple(values.get("redaction", ()))
             header = cls(**values)
-        except (TypeError, ValueError) as error:
-            raise RecordFormatError(f"a segment header cannot be read: {error}") from error
-        if not isinstance(header.first_seq, int) or not isinstance(header.root_id, str) or not isinstance(header.run_id, str):
-            raise RecordFormatError("a segment header has fields of the wrong type (root_id, run_id, first_seq)")
+        except (TypeError, ValueError, AttributeError) as error:
+            raise RecordFormatError("a segment header cannot be read: fields are missing or of the wrong type") from error
+        texts = (header.agent_id, header.session_id, header.parent_run, header.resumed_from)
+        fits = (
+            all(isinstance(text, str) for text in (header.root_id, header.run_id, *header.path, *header.redaction))
+            and all(text is None or isinstance(text, str) for text in texts)
+            and _is_number(header.first_seq)
+            and header.first_seq >= 0
+            and _is_number(header.started_ns)
+        )
+        if not fits:
+            raise RecordFormatError("a segment header has fields of the wrong type")
         return header
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a whole number that a time, a position or a count may be."""
+    return type(value) is int and -(2**63) <= value < 2**63
 
 
 class Segment:
@@ -121,30 +135,53 @@ class Segment:
 def event_line(event: Event) -> str:
     """One event as one line of JSON."""
     call = "" if event.call_id is None else f'"call":{encode_basestring(event.call_id)},'
+    app = '"app":true,' if type(event.payload) is AppEvent else ""
     return (
         f'{{"seq":{event.seq},"name":{encode_basestring(event.name)},"ts":{event.ts_ns},"off":{event.offset_ns},"turn":{event.turn},'
-        f'"iter":{event.iteration},{call}"src":{encode_basestring(event.source)},"data":{payload_json(event.payload).decode()}}}'
+        f'"iter":{event.iteration},{call}{app}"src":{encode_basestring(event.source)},"data":{payload_json(event.payload).decode()}}}'
     )
 
 
-def event_from(data: Any, types: Mapping[str, type[Payload]] = CATALOG) -> Event:
+def event_from(data: Any, types: Mapping[str, type[Payload]] = CATALOG, *, line: str | bytes | None = None) -> Event:
     """Read one event; one of a type that is not among ``types`` is kept as :class:`UnknownPayload`.
+
+    Args:
+        data: the parsed line.
+        types: payload classes by event name.
+        line: the line itself, from which the payload of an unknown type is kept byte for byte.
 
     Raises:
         RecordFormatError: the data is no event, or its payload does not fit its type.
     """
     try:
-        name, body = data["name"], data["data"]
-        cls = types.get(name)
-        payload: Payload
-        if cls is not None:
-            payload = payload_from(cls, body)
-        else:
-            text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-            payload = UnknownPayload(text) if name.startswith("agentfp.") else AppEvent(text)
-        return Event(data["seq"], name, data["ts"], data["off"], data["turn"], data["iter"], data.get("call"), data["src"], payload)
+        name, body, call = data["name"], data["data"], data.get("call")
+        numbers = (data["seq"], data["ts"], data["off"], data["turn"], data["iter"])
+        if not all(map(_is_number, numbers)) or numbers[0] < 0 or not isinstance(name, str) or not isinstance(data["src"], str):
+            raise RecordFormatError("an event cannot be read: fields are of the wrong type")
+        if call is not None and not isinstance(call, str):
+            raise RecordFormatError("an event cannot be read: its call id is no text")
+        app = data.get("app") is True and not name.startswith("agentfp.")
+        cls = None if app else types.get(name)
+        unknown = AppEvent if app else UnknownPayload
+        payload: Payload = unknown(_raw(body, line)) if cls is None else payload_from(cls, body)
+        seq, ts, offset, turn, iteration = numbers
+        return Event(seq, name, ts, offset, turn, iteration, call, data["src"], payload)
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordFormatError(f"an event cannot be read: {type(error).__name__} at {error}") from error
+
+
+def _raw(body: Any, line: str | bytes | None) -> str:
+    """The JSON text of a payload: as it stands in the line where that can be told, else written anew."""
+    if line is not None:
+        text = line if isinstance(line, str) else line.decode()
+        begin = text.find('"data":') + 7  # inside of a text the quotes would be escaped
+        raw = text.rstrip()[begin:-1]
+        try:
+            if pydantic_core.from_json(raw) == body:
+                return raw
+        except ValueError:
+            pass
+    return pydantic_core.to_json(body).decode()
 
 
 class Record:
@@ -152,12 +189,20 @@ class Record:
 
     A record is a sequence of events with gap-free ``seq`` from 0, in segments, one a leg of a run. Nested runs have
     records of their own in ``children``, by the id of the call that started them.
+
+    Attributes:
+        children: records of nested runs.
+        torn_line: number of the last line, when it was torn in the file that this was read from.
+        secrets: values that :meth:`save` masks, as runs of this process were told them; written nowhere.
     """
 
-    def __init__(self, segments: Iterable[tuple[Segment, int]] = (), children: Mapping[str, Record] | None = None) -> None:
+    def __init__(
+        self, segments: Iterable[tuple[Segment, int]] = (), children: Mapping[str, Record] | None = None, secrets: set[str] | None = None
+    ) -> None:
         self._parts: list[tuple[Segment, int]] = list(segments)
         self.children: dict[str, Record] = dict(children or {})
         self.torn_line: int | None = None
+        self.secrets: set[str] = set() if secrets is None else secrets
 
     # --- reading ---
 
@@ -200,7 +245,9 @@ class Record:
         for segment, length in reversed(self._parts):
             size = len(segment.events) if length < 0 else length
             if size and segment.events[0].seq <= seq <= segment.events[size - 1].seq:
-                return segment.events[_find(segment.events, seq, size)]
+                found = segment.events[_find(segment.events, seq, size)]
+                if found.seq == seq:
+                    return found
         raise IndexError(f"the record has no event with seq {seq}")
 
     def __repr__(self) -> str:
@@ -249,7 +296,7 @@ class Record:
             upto = _find(segment.events, seq, size, after=True)
             if upto:
                 parts.append((segment, upto))
-        return Record(parts, self.children)
+        return Record(parts, self.children, self.secrets)
 
     @property
     def history(self) -> History:
@@ -279,7 +326,7 @@ class Record:
     def open_segment(self, header: SegmentHeader) -> Record:
         """A record that goes on from this one with a new leg; earlier segments are shared, this one stays as it is."""
         frozen = [(segment, len(segment.events) if length < 0 else length) for segment, length in self._parts]
-        return Record([*frozen, (Segment(header), -1)], self.children)
+        return Record([*frozen, (Segment(header), -1)], self.children, set(self.secrets))
 
     @property
     def tail(self) -> Segment:
@@ -297,7 +344,7 @@ class Record:
 
     def sealed(self) -> Record:
         """This record with its length fixed: what is appended to the run afterwards does not show."""
-        return Record([(s, len(s.events) if n < 0 else n) for s, n in self._parts], self.children)
+        return Record([(s, len(s.events) if n < 0 else n) for s, n in self._parts], self.children, self.secrets)
 
     # --- files ---
 
@@ -306,9 +353,21 @@ class Record:
 
         Args:
             checkpoint: leave out diagnostic events, as checkpoints do.
-            policy: a redaction policy; each event goes through it once, and the headers name it.
+            policy: a redaction policy; each event goes through it and through the mask of known secret values once, and
+                the headers name both.
         """
-        names = policy.names if policy is not None else ()
+        if policy is None:
+            yield from self._lines(_as_it_is, (), checkpoint=checkpoint)
+        else:
+            yield from self._masked_lines(policy, checkpoint=checkpoint)
+
+    def _masked_lines(self, policy: RedactionPolicy | None, *, checkpoint: bool = False) -> Iterator[str]:
+        from agentfp_core.redaction import SECRETS, funnel
+
+        names = (*((SECRETS,) if self.secrets else ()), *(() if policy is None else policy.names))
+        return self._lines(funnel(policy, self.secrets), names, checkpoint=checkpoint)
+
+    def _lines(self, mask: Callable[[Event], Event], names: tuple[str, ...], *, checkpoint: bool) -> Iterator[str]:
         for segment, length in self._parts:
             header = dataclasses.replace(segment.header, redaction=(*segment.header.redaction, *names)) if names else segment.header
             yield header.to_line()
@@ -316,19 +375,19 @@ class Record:
             for index in range(len(events) if length < 0 else length):
                 event = events[index]
                 if not (checkpoint and event.payload.event_kind == "diagnostic"):
-                    yield event_line(policy.apply(event) if policy is not None else event)
+                    yield event_line(mask(event))
         for child in self.children.values():
-            yield from child.to_lines(checkpoint=checkpoint, policy=policy)
+            yield from child._lines(mask, names, checkpoint=checkpoint)
 
     def save(self, path: str | Path, *, policy: RedactionPolicy | None = None) -> None:
-        """Write the record to a file of JSON lines.
+        """Write the record to a file of JSON lines, for people to read: known secret values are masked in it.
 
         Args:
             path: the file; replaced if it is there.
-            policy: what to mask. Without one the file holds everything that was said.
+            policy: what else to mask. Without one the file holds everything that was said, known secret values apart.
         """
         with Path(path).open("w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in self.to_lines(policy=policy))
+            file.writelines(line + "\n" for line in self._masked_lines(policy))
 
     @classmethod
     def load(cls, path: str | Path, *, types: Iterable[type[Payload]] = ()) -> Record:
@@ -364,8 +423,11 @@ class _Reader:
         torn: int | None = None
         for index, (number, line) in enumerate(rows):
             try:
-                self.take(line if isinstance(line, Mapping) else pydantic_core.from_json(line))
-            except ValueError as error:
+                if isinstance(line, Mapping):
+                    self.take(line, None)
+                else:
+                    self.take(pydantic_core.from_json(line), line)
+            except (ValueError, TypeError) as error:
                 if isinstance(error, RecordFormatError):
                     raise RecordFormatError(f"line {number}: {error}") from error
                 if index != len(rows) - 1 or index == 0:
@@ -375,7 +437,7 @@ class _Reader:
         record.torn_line = torn
         return record
 
-    def take(self, data: Any) -> None:
+    def take(self, data: Any, line: str | bytes | None) -> None:
         if not isinstance(data, Mapping):
             raise RecordFormatError(f"a line holds a {type(data).__name__} where an object belongs; this is no record")
         if "segment" in data:
@@ -384,13 +446,16 @@ class _Reader:
             header = SegmentHeader.of(data["segment"])
             self.current = self.segments.setdefault(header.run_id, Segment(header))
         elif "switch" in data:
-            if data["switch"] not in self.segments:
+            if not isinstance(data["switch"], str) or data["switch"] not in self.segments:
                 raise RecordFormatError("a line switches to a segment that was not opened")
             self.current = self.segments[data["switch"]]
         elif self.current is None:
             raise RecordFormatError("the first line must be a segment header; this is no record")
         else:
-            self.current.events.append(event_from(data, self.types))
+            event, events = event_from(data, self.types, line=line), self.current.events
+            if events and event.seq <= events[-1].seq:
+                raise RecordFormatError(f"event {event.seq} comes after event {events[-1].seq}; the file was changed")
+            events.append(event)
 
     def assemble(self) -> Record:
         if not self.segments:
@@ -398,13 +463,27 @@ class _Reader:
         by_path: dict[tuple[str, ...], list[Segment]] = {}
         for segment in self.segments.values():
             by_path.setdefault(segment.header.path, []).append(segment)
-        records = {path: Record([(s, len(s.events)) for s in segments]) for path, segments in by_path.items()}
+        records = {path: Record(_joined(segments)) for path, segments in by_path.items()}
         top = min(records, key=len)
         for path in sorted(records, key=len):
             parent = records.get(path[:-1]) if path != top else None
             if parent is not None:
                 parent.children[path[-1]] = records[path]
         return records[top]
+
+
+def _joined(segments: list[Segment]) -> list[tuple[Segment, int]]:
+    """Segments with their lengths. One that goes on from the middle of an earlier one is a later branch, which counts."""
+    parts: list[tuple[Segment, int]] = []
+    for segment in segments:
+        first = segment.events[0].seq if segment.events else segment.header.first_seq
+        parts = [(earlier, _find(earlier.events, first, length)) for earlier, length in parts]
+        parts.append((segment, len(segment.events)))
+    return parts
+
+
+def _as_it_is(event: Event) -> Event:
+    return event
 
 
 def _find(events: list[Event], seq: int, size: int, *, after: bool = False) -> int:
@@ -425,13 +504,3 @@ def upgrade(event: Event, kind: type[P]) -> Event:
     if type(payload) is UnknownPayload or (type(payload) is AppEvent and kind is not AppEvent):
         return event._replace(payload=payload_from(kind, pydantic_core.from_json(payload.data)))
     return event
-
-
-def matcher(pattern: str) -> Callable[[str], bool]:
-    """A test of event names: exact, ``prefix.*`` or ``*``."""
-    if pattern == "*":
-        return lambda _: True
-    if pattern.endswith(".*"):
-        prefix = pattern[:-1]
-        return lambda name: name.startswith(prefix)
-    return lambda name: name == pattern

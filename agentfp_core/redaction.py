@@ -9,15 +9,18 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from agentfp_core import jsontext
 from agentfp_core.errors import ConfigError
-from agentfp_core.events.app import AppEvent
-from agentfp_core.events.base import Event, Mark, Payload, UnknownPayload, marks_of, per_class
+from agentfp_core.events.base import Event, Mark, Payload, RawPayload, marks_of, per_class
 
 PLACEHOLDER = "[REDACTED]"
 """What stands in place of masked text. It is never a value."""
+SECRETS = "secrets"
+"""Names the mask of known secret values in the header of a masked copy."""
+SECRETS = "secrets"
+"""Names the mask of known secret values in the header of a masked copy."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +28,8 @@ class RedactionPolicy:
     """What to mask in everything that is served: exports, listeners, saved recordings. Never what the model reads.
 
     Args:
-        keys: names; the value under such a key is masked at any depth of any JSON data.
-        patterns: regular expressions by name; what matches is masked in any text.
+        keys: names; the value under such a key is masked at any depth of any JSON data, and after a quoted key in any text.
+        patterns: regular expressions by name; what matches is masked in all that a person, a model or a tool wrote.
         content: mask everything that a person, a model or a tool wrote.
 
     Raises:
@@ -38,25 +41,32 @@ class RedactionPolicy:
     content: bool = False
     _keys: frozenset[str] = dataclasses.field(init=False, repr=False)
     _patterns: dict[str, re.Pattern[str]] = dataclasses.field(init=False, repr=False)
+    _quoted: re.Pattern[str] | None = dataclasses.field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         keys = (self.keys,) if isinstance(self.keys, str) else tuple(self.keys)
         problems = [f"RedactionPolicy.keys takes names, got {k!r}" for k in keys if not isinstance(k, str) or not k.strip()]
         compiled: dict[str, re.Pattern[str]] = {}
-        named = self.patterns.items() if isinstance(self.patterns, Mapping) else [(None, p) for p in self.patterns]
+        given = (self.patterns,) if isinstance(self.patterns, (str, re.Pattern)) else self.patterns
+        named = given.items() if isinstance(given, Mapping) else enumerate(given)
         for name, pattern in named:
             try:
                 regex = re.compile(pattern)
-            except (re.error, TypeError) as error:
+                regex.sub("", "")
+            except (re.error, TypeError, OverflowError, RecursionError) as error:
                 problems.append(f"RedactionPolicy.patterns[{name!r}] is no regular expression: {error}")
                 continue
-            compiled[name or hashlib.sha256(regex.pattern.encode()).hexdigest()[:12]] = regex
+            if regex.match("") is not None:
+                problems.append(f"RedactionPolicy.patterns[{name!r}] matches the empty text, so it would mask everywhere and nothing")
+                continue
+            compiled[name if isinstance(name, str) and name else hashlib.sha256(regex.pattern.encode()).hexdigest()[:12]] = regex
         if not keys and not compiled and not self.content and not problems:
             problems.append("a RedactionPolicy without keys, patterns or content masks nothing; leave it out or say what to mask")
         if problems:
             raise ConfigError(problems)
         object.__setattr__(self, "_keys", frozenset(keys))
         object.__setattr__(self, "_patterns", compiled)
+        object.__setattr__(self, "_quoted", _quoted_keys(keys) if keys else None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,28 +78,35 @@ class RedactionPolicy:
         """A policy that masks what either masks."""
         if other is None:
             return self
-        patterns: dict[str, str | re.Pattern[str]] = dict(self._patterns | other._patterns)
+        patterns: dict[str, str | re.Pattern[str]] = dict(self._patterns)
+        for name, pattern in other._patterns.items():
+            patterns[name if patterns.get(name, pattern) == pattern else f"{name}'"] = pattern
         return RedactionPolicy(self._keys | other._keys, patterns, self.content or other.content)
 
     def apply(self, event: Event) -> Event:
         """The event as it may be served."""
-        return event._replace(payload=_masked(event.payload, self.mask_text))
+        call_id = None if event.call_id is None else _name(event.call_id)
+        return event._replace(name=_name(event.name), call_id=call_id, payload=_masked(event.payload, self.mask_text))
 
     def mask_text(self, text: str) -> str:
-        """A text as it may be served."""
+        """A text as it may be served; where it is JSON, what it holds is looked at, texts that are JSON themselves included."""
         if self.content:
             return PLACEHOLDER
-        if self._keys and text[:1] in ("{", "["):
-            text = self._mask_json(text)
+        masked = self._mask_json(text)
+        if masked is None:
+            masked = text if self._quoted is None else self._quoted.sub(rf"\g<head>{PLACEHOLDER}", text)
         for pattern in self._patterns.values():
-            text = pattern.sub(PLACEHOLDER, text)
-        return text
+            masked = pattern.sub(PLACEHOLDER, masked)
+        return masked
 
-    def _mask_json(self, text: str) -> str:
+    def _mask_json(self, text: str) -> str | None:
+        """A text that is JSON, masked; None for any other."""
+        if text.lstrip()[:1] not in ("{", "[", '"'):
+            return None
         try:
             data = jsontext.parse(text)
         except ValueError:
-            return text
+            return None
         masked = self._mask_value(data)
         return text if masked is data else json.dumps(masked, ensure_ascii=False, separators=(",", ":"))
 
@@ -101,10 +118,17 @@ class RedactionPolicy:
         if isinstance(value, list):
             made = [self._mask_value(item) for item in value]
             return made if any(a is not b for a, b in zip(made, value, strict=True)) else value
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            masked = self._mask_json(value)
+        if isinstance(value, str):
+            masked = self.mask_text(value)
             return value if masked == value else masked
         return value
+
+
+def _quoted_keys(keys: Iterable[str]) -> re.Pattern[str]:
+    """Finds a quoted key and its value in text that is no JSON: cut off, in the middle of prose, or written by Python."""
+    names = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
+    value = r"""(?:(?P<v>\\*["']).*?(?:(?<!\\)(?P=v)|\Z)|[\[{].*|[^\s,}\]]+)"""
+    return re.compile(rf"""(?P<head>(?P<q>\\*["'])(?:{names})(?P=q)\s*[:=]\s*){value}""", re.DOTALL)
 
 
 def conversation_redaction(*, keys: Iterable[str] = (), patterns: Mapping[str, str] | Iterable[str] = ()) -> RedactionPolicy:
@@ -123,17 +147,19 @@ def _plan(cls: type[Any]) -> tuple[tuple[str, Mark | type[Any]], ...]:
 
 
 def _masked(payload: Any, mask: Callable[[str], str]) -> Any:
-    """A payload or part with its content masked; names that are no names (they hold a blank) are masked too."""
-    if isinstance(payload, (AppEvent, UnknownPayload)):
-        masked = mask(payload.data)
-        return type(payload)(masked if masked != PLACEHOLDER else json.dumps(PLACEHOLDER))
+    """A payload or part with its content masked, and with it what is no name, no number and no digest in the place of one."""
+    if isinstance(payload, RawPayload):
+        return type(payload)(_json_or_nothing(mask(payload.data)))
     changes: dict[str, Any] = {}
     for name, mark in _plan(type(payload)):
         value = getattr(payload, name)
-        if value is None or mark is Mark.NUMBER or mark is Mark.HASH:
+        if value is None:
             continue
-        if mark is Mark.NAME:
-            new: Any = _each(value, lambda text: PLACEHOLDER if any(c.isspace() for c in text) else text)
+        new: Any
+        if mark is Mark.NUMBER:
+            new = _each(value, _number)
+        elif mark is Mark.NAME or mark is Mark.HASH:
+            new = _each(value, _name)
         elif mark is Mark.CONTENT:
             new = _each(value, mask)
         else:
@@ -141,6 +167,25 @@ def _masked(payload: Any, mask: Callable[[str], str]) -> Any:
         if new is not value:
             changes[name] = new
     return dataclasses.replace(payload, **changes) if changes else payload
+
+
+def _name(text: str) -> str:
+    """A name or a digest; a text with a blank in it is neither."""
+    return PLACEHOLDER if any(c.isspace() for c in text) else text
+
+
+def _number(text: str) -> str:
+    """A number written as text, such as an amount."""
+    return text if re.fullmatch(r"[-+0-9.eE_]+", text) else PLACEHOLDER
+
+
+def _json_or_nothing(text: str) -> str:
+    """A masked JSON text; the placeholder alone when masking it left no JSON."""
+    try:
+        jsontext.parse(text)
+    except ValueError:
+        return json.dumps(PLACEHOLDER)
+    return text
 
 
 def _each(value: Any, mask: Callable[[str], str]) -> Any:
@@ -178,12 +223,13 @@ class SecretMask:
             return event
         payload: Payload = _masked_everywhere(event.payload, self.mask_text)
         call_id = None if event.call_id is None else self.mask_text(event.call_id)
-        return event._replace(payload=payload, call_id=call_id)
+        return event._replace(name=self.mask_text(event.name), payload=payload, call_id=call_id)
 
 
 def _masked_everywhere(payload: Any, mask: Callable[[str], str]) -> Any:
-    if isinstance(payload, (AppEvent, UnknownPayload)):
-        return type(payload)(mask(payload.data))
+    if isinstance(payload, RawPayload):
+        masked = mask(payload.data)
+        return payload if masked == payload.data else type(payload)(_json_or_nothing(masked))
     changes = {}
     for name, mark in _plan(type(payload)):
         value = getattr(payload, name)
@@ -199,34 +245,50 @@ def _masked_everywhere(payload: Any, mask: Callable[[str], str]) -> Any:
 
 
 def _forms(secret: str) -> set[str]:
+    """The ways in which a secret is usually written down."""
     raw = secret.encode("utf-8", "surrogatepass")
-    forms = {
-        secret,
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        quote(secret, safe="", errors="replace"),
-        quote(secret, errors="replace"),
-    }
-    forms |= {base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode().rstrip("="), raw.hex()}
+    quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace"), quote_plus(secret, errors="replace")}
+    forms = {secret, raw.hex(), raw.hex().upper(), *quoted, *[_lower_escapes(text) for text in quoted]}
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        forms |= {encode(raw).decode(), encode(raw).decode().rstrip("=")} | _inside_base64(raw, encode)
+    escaped = {secret}
+    for _ in range(3):  # JSON in JSON in JSON
+        escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in escaped for ascii_only in (True, False)}
+        forms |= escaped | {text.replace("/", "\\/") for text in escaped}
     return {form for form in forms if len(form) >= 4}
+
+
+def _lower_escapes(text: str) -> str:
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
+
+
+def _inside_base64(raw: bytes, encode: Callable[[bytes], bytes]) -> set[str]:
+    """What is left of a secret in the base64 of a longer text, such as ``user:secret``, wherever in it it begins."""
+    made = set()
+    for before in range(3):
+        text = encode(b"\0" * before + raw).decode()
+        whole = text[(before * 8 + 5) // 6 : (before + len(raw)) * 8 // 6]
+        if len(whole) >= 8:
+            made.add(whole)
+    return made
 
 
 def funnel(policy: RedactionPolicy | None, secrets: set[str]) -> Callable[[Event], Event]:
     """One function that an event goes through before anybody outside the run sees it: known values, then the policy."""
     by_value = SecretMask(secrets)
     if policy is None:
-        return by_value.apply
-    return lambda event: policy.apply(by_value.apply(event))
+        return lambda event: by_value.apply(event) if secrets else event
+    return lambda event: policy.apply(by_value.apply(event) if secrets else event)
 
 
 def lean_data(payload: Payload) -> dict[str, Any]:
     """The payload without content: names, numbers and digests only."""
-    return {} if isinstance(payload, (AppEvent, UnknownPayload)) else _data(payload, full=False)
+    return {} if isinstance(payload, RawPayload) else _data(payload, full=False)
 
 
 def full_data(payload: Payload) -> dict[str, Any]:
     """The payload whole."""
-    if isinstance(payload, (AppEvent, UnknownPayload)):
+    if isinstance(payload, RawPayload):
         try:
             return {"data": jsontext.parse(payload.data)}
         except ValueError:

@@ -22,14 +22,16 @@ class Resumption:
 
     Args:
         phase: the phase of the pause that was answered, ``tool``, or None to begin with the first phase.
-        asked: the plugins that asked, each with the calls it asked about.
+        asked: who asked (a plugin, and which of its implementations in the phase), each with the calls it asked about.
         answers: for each plugin, its own field keys with the answers.
+        about: the same by plugin and call, for hooks that are called once a call and use one key for all of them.
         tool_answers: answers to what tools asked.
     """
 
     phase: str | None = None
-    asked: dict[str, set[str | None]] = field(default_factory=dict)
+    asked: dict[tuple[str, int], set[str | None]] = field(default_factory=dict)
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    about: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
     tool_answers: ToolAnswers = field(default_factory=ToolAnswers)
 
 
@@ -42,17 +44,19 @@ def resumption_of(run: Run[Any], request: PauseRequest, answers: dict[str, Any])
         answers: by question id.
     """
     made = Resumption(phase=request.phase)
-    for question in request.questions:
-        if question.id not in answers:
-            continue
-        answer = answers[question.id]
+    for question in request.questions:  # who asked is called again, also where a question that may be left open was
+        plugin, key, call_id = question.plugin, question.key, question.tool_call_id
         if question.path:
-            run.child_answers.setdefault(question.path[0], {})[question.id] = answer
-        elif question.plugin == TOOL and question.tool_call_id is not None:
-            made.tool_answers.values.setdefault(question.tool_call_id, {})[question.key] = answer
+            places = [run.child_answers.setdefault(question.path[0], {})]
+            key = question.id
+        elif plugin == TOOL and call_id is not None:
+            places = [made.tool_answers.values.setdefault(call_id, {})]
         else:
-            made.answers.setdefault(question.plugin, {})[question.key] = answer
-            made.asked.setdefault(question.plugin, set()).add(question.tool_call_id)
+            made.asked.setdefault((plugin, question.asker), set()).add(call_id)
+            places = [made.answers.setdefault(plugin, {}), made.about.setdefault((plugin, call_id), {})]
+        if question.id in answers:
+            for place in places:
+                place[key] = answers[question.id]
     return made
 
 

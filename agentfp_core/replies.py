@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from agentfp_core.billing import bill
 from agentfp_core.events.stream import LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
-from agentfp_core.limits import bill
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import ToolCall
 from agentfp_core.model import ModelResponse, TextChunk, check_chunk, check_response
 
@@ -63,7 +63,7 @@ class _Shower:
         self.tokens = 0
         self._watched = run.wants(Token.event_name)
         self._live = run.stream_mode == "live"
-        self._draft = run.agent.may_replace_answers
+        self._draft = run.agent.may_replace_answers or bool(run.agent.plugin_set.table["finish_run"])
 
     def feed(self, text: str) -> None:
         for item in self.filters:
@@ -76,6 +76,14 @@ class _Shower:
             rest = (item.feed(rest) if rest else "") + item.finish()
         self._show(rest)
         return "".join(self.pieces)
+
+    def replace(self, text: str) -> str:
+        """The answer came as a call; what was said beside it is no part of it."""
+        if self.tokens:
+            self.run.emit(Retracted("rewritten", self.tokens))
+        self.pieces, self.held, self.tokens = [], [], 0
+        self._show(text)
+        return text
 
     def _show(self, text: str) -> None:
         if not text:
@@ -107,7 +115,7 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
     """
     run.phase = "llm"
     shower = _Shower(run, [make(run) for make in run.agent.reply_filters])
-    begun = time.perf_counter_ns()
+    begun = run.clock.monotonic_ns()
     try:
         response = await _streamed(run, request, model, shower) if model.features.streaming else await model.complete(request)
     except BaseException:
@@ -118,15 +126,15 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
     if not model.features.streaming and response.text:
         shower.feed(response.text)
     shown = shower.finish()
-    if output is not None:
-        response, shown = output.unwrap(response, shown)
+    if output is not None and (answer := output.unwrap(response)) is not None:
+        response, shown = answer, shower.replace(answer.text)
     response = _with_unique_ids(run, response)
     used = response.usage
     run.emit(
         LlmEnd(
             response.stop.value,
             len(response.tool_calls),
-            (time.perf_counter_ns() - begun) // 1_000_000,
+            (run.clock.monotonic_ns() - begun) // 1_000_000,
             used.input,
             used.output,
             used.cache_read,
@@ -166,10 +174,7 @@ async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: 
             await close()
     joined = "".join(pieces)
     if response is None:
-        response = await model.complete(request)
-        if not pieces and response.text:
-            shower.feed(response.text)
-        return response
+        response = check_response(model, await model.complete(request))
     if not pieces and response.text:
         shower.feed(response.text)
         return response
@@ -185,7 +190,7 @@ def _with_unique_ids(run: Run[Any], response: ModelResponse) -> ModelResponse:
     fresh: set[str] = set()
     for call in response.tool_calls:
         kept = call
-        if not call.id or call.id in used or call.id in fresh:
+        if not call.id or call.id in used or call.id in fresh or without_surrogates(call.id) != call.id:
             kept = dataclasses.replace(call, id=run.ids.new("call"))
         fresh.add(kept.id)
         calls.append(kept)

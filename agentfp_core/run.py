@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, nearest
-from agentfp_core.events import CATALOG
+from agentfp_core.billing import bill
+from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, describe_type, nearest
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, check_payload
+from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.error import Fatal
 from agentfp_core.events.hook import PluginFailed
 from agentfp_core.events.stream import HelperReplied
+from agentfp_core.hook_timer import HookTimer
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.jsontext import canonical
-from agentfp_core.limits import bill
 from agentfp_core.memos import Memo
 from agentfp_core.model import ModelRequest, ModelResponse, check_request, check_response
+from agentfp_core.redaction import RedactionPolicy, funnel
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
 Deps = TypeVar("Deps")
 _new_event = tuple.__new__
 KERNEL = "kernel"
+
+
+def _unfolded(event: Event, payload: Any) -> None:
+    """Nobody computes anything of this event."""
+
+
+TRANSIENT: tuple[Callable[[Event, Any], None], ...] = (_unfolded, _unfolded)
+"""Stands in the place of the folds of events that are delivered only."""
 
 
 class Run(Generic[Deps]):
@@ -92,7 +102,13 @@ class Run(Generic[Deps]):
         self.stop_requested: str | None = None
         self.source = KERNEL
         self.plugin_failures: dict[str, int] = {}
-        self.secrets: set[str] = parent.secrets if parent is not None else set()
+        if parent is not None:
+            record.secrets = parent.secrets
+        self.secrets: set[str] = record.secrets
+        self.secrets.update(agent.secrets)
+        outer = None if parent is None else parent.redact
+        self.redact: RedactionPolicy | None = agent.redact if outer is None else outer.joined(agent.redact)
+        self.mask = listeners.mask = funnel(self.redact, self.secrets)
         self.closed = False
         self.deliveries: tuple[Delivery, ...] = () if parent is None else parent.deliveries
         self.push: Callable[[Event], None] | None = None
@@ -102,8 +118,6 @@ class Run(Generic[Deps]):
         self.checked_messages = 0
         self.warned: set[str] = set()
         self.child_answers: dict[str, dict[str, Any]] = {}
-        self.usage_before = state.usage
-        self.usd_before = state.usd
         self.composer: Composer
         self._options = options
         self.memos = memos
@@ -112,19 +126,25 @@ class Run(Generic[Deps]):
         self._seq = record.next_seq
         self._iteration = state.iteration
         self._turn = state.turn
-        self._folds: dict[str, tuple[Callable[[Event], None], ...]] = {}
+        self._folds: dict[str, tuple[Callable[[Event, Any], None], ...]] = {}
+        self._dev = agent.dev
+        self._time_ns = self.clock.time_ns
+        self._monotonic_ns = self.clock.monotonic_ns
+        self._watched = self._heard = False
+        self.hook_timer = HookTimer()
         self._in_listener = False
         self._params: dict[bool, str] = {}
 
     # --- the record ---
 
-    def emit(self, payload: Payload, *, call_id: str | None = None, source: str | None = None) -> Event | None:
+    def emit(self, payload: Payload, *, call_id: str | None = None, source: str | None = None, name: str | None = None) -> Event | None:
         """File an event. This is the only way in which anything changes.
 
         Args:
             payload: made by a class decorated with ``@event``.
             call_id: the tool call it is about.
             source: who emits it; the plugin whose hook is running, or the kernel.
+            name: for the kernel: the name of an application's event.
 
         Returns:
             The event; None when it is transient and nobody listens.
@@ -132,11 +152,36 @@ class Run(Generic[Deps]):
         Raises:
             UnknownEventError: the payload is of no event class.
         """
-        cls = type(payload)
-        name = getattr(cls, "event_name", "")
-        if not name or not isinstance(payload, Payload):
-            raise UnknownEventError(f"emit takes the payload of an event class, got a {cls.__name__}; decorate the class with @event(...)")
-        return self._append(name, payload, call_id, source)
+        if name is None:
+            name = getattr(payload, "event_name", "")
+        folds = self._folds.get(name) or self._folds_of(name, payload)
+        if self._dev:
+            check_payload(payload)
+        seq = self._seq
+        if folds is TRANSIENT:
+            if not self.wants(name):
+                return None
+            seq = -1
+        else:
+            self._seq = seq + 1
+        offset = self._monotonic_ns() - self.started_mono_ns
+        event: Event = _new_event(
+            Event, (seq, name, self._time_ns(), offset, self._turn, self._iteration, call_id, source or self.source, payload)
+        )
+        if seq >= 0:
+            self._events.append(event)
+            for fold in folds:
+                fold(event, payload)
+            if self.journal is not None:
+                self.journal.write(event, self.run_id)
+        if self._watched:
+            if self._heard:
+                self._tell(event)
+            for delivery in self.deliveries:
+                delivery.put(event, self.header, self.mask)
+            if self.push is not None:
+                self.push(event)
+        return event
 
     def emit_app(self, name: str, data: Any, *, call_id: str | None = None, source: str = "app") -> None:
         """File an event of the application under a name of its own.
@@ -148,59 +193,32 @@ class Run(Generic[Deps]):
             source: who emits it.
 
         Raises:
-            UnknownEventError: the name is in the library's domain.
+            UnknownEventError: the name is none, is in the library's domain, or is that of a plugin's own event type.
         """
+        if not isinstance(name, str) or not name:
+            raise UnknownEventError(f"the name of an event of the application must be a text, got {describe_type(name)}")
         if name.startswith("agentfp."):
             raise UnknownEventError(f"{name!r} is no name for an event of the application; {nearest(name, CATALOG)}")
-        self._append(name, AppEvent(canonical(data)), call_id, source)
+        if any(kind.event_name == name for plugin in self.agent.plugin_set.plugins for kind in plugin.events):
+            raise UnknownEventError(f"{name!r} is an event type of a plugin; only the plugin emits it, so take a name of your own")
+        self.emit(AppEvent(canonical(data)), call_id=call_id, source=source, name=without_surrogates(name))
 
-    def _append(self, name: str, payload: Payload, call_id: str | None, source: str | None) -> Event | None:
-        if self.agent.dev:
-            check_payload(payload)
-        kind = payload.event_kind
-        if kind == "transient":
-            if not self.wants(name):
-                return None
-            seq = -1
-        else:
-            seq = self._seq
-            self._seq = seq + 1
-        event: Event = _new_event(
-            Event,
-            (
-                seq,
-                name,
-                self.clock.time_ns(),
-                self.clock.monotonic_ns() - self.started_mono_ns,
-                self._turn,
-                self._iteration,
-                call_id,
-                source or self.source,
-                payload,
-            ),
-        )
-        if seq >= 0:
-            self._events.append(event)
-            folds = self._folds.get(name)
-            if folds is None:
-                folds = self._folds_of(name)
-            for fold in folds:
-                fold(event)
-            if self.journal is not None:
-                self.journal.write(event, self.run_id)
-        if self.listeners:
-            self._tell(event)
-        for delivery in self.deliveries:
-            delivery.put(event, self.header)
-        if self.push is not None:
-            self.push(event)
-        return event
+    def watch(self) -> None:
+        """Look again whether anybody watches; called when a sink or a stream has joined."""
+        self._heard = bool(self.listeners)
+        self._watched = self._heard or bool(self.deliveries) or self.push is not None
 
-    def _folds_of(self, name: str) -> tuple[Callable[[Event], None], ...]:
-        folds: list[Callable[[Event], None]] = [self.state.apply]
+    def _folds_of(self, name: str, payload: Payload) -> tuple[Callable[[Event, Any], None], ...]:
+        """What folds events of a name in; looked up once a name, and the payload's class checked with it."""
+        if not name or not isinstance(payload, Payload):
+            kind = type(payload).__name__
+            raise UnknownEventError(f"emit takes the payload of an event class, got a {kind}; decorate the class with @event(...)")
+        handler = self.state.handler(name)
+        folds: list[Callable[[Event, Any], None]] = [] if handler is None else [handler]
         folds += [memo.apply for memo in self.memos.values() if memo.reads(name)]
-        self._folds[name] = tuple(folds)
-        return self._folds[name]
+        made = TRANSIENT if payload.event_kind == "transient" else tuple(folds) or (_unfolded,)
+        self._folds[name] = made
+        return made
 
     def _tell(self, event: Event) -> None:
         for failure in self.listeners.tell(event):
@@ -343,17 +361,17 @@ class Run(Generic[Deps]):
             ModelError: the call failed.
             UsageError: a limit of the run was reached before.
         """
-        from agentfp_core.limits import stop_reason
+        from agentfp_core.billing import stop_reason
 
         stopped = stop_reason(self)
         if stopped is not None:
             raise UsageError(f"no more model calls in this turn ({stopped}); check run.limits before a call of your own")
         target = model or self.model
         check_request(target, request)
-        plugin, begun = self.source, time.perf_counter_ns()
+        plugin, begun = self.source, self.clock.monotonic_ns()
         response = check_response(target, await target.complete(request))
         name, used = response.model or target.name, response.usage
-        elapsed = (time.perf_counter_ns() - begun) // 1_000_000
+        elapsed = (self.clock.monotonic_ns() - begun) // 1_000_000
         self.emit(
             HelperReplied(
                 plugin, purpose, target.provider, name, elapsed, used.input, used.output, used.cache_read, used.cache_write, used.thinking

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import weakref
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -34,21 +34,29 @@ def digest(salt: str, kind: str, *texts: str) -> str:
 
 
 def message_digest(salt: str, message: Message) -> str:
-    """Digest of what a provider is sent of a message."""
-    texts = [message.role, message.text, message.tool_call_id or "", message.tool_name or ""]
+    """Digest of what a provider is sent of a message. Each text stands with its length, so that none runs into another."""
+    text, call_id, tool = message.text, message.tool_call_id or "", message.tool_name or ""
+    whole = f"{salt} message {message.role} {len(text)}:{text}{len(call_id)}:{call_id}{len(tool)}:{tool}"
+    if message.tool_calls or message.thinking or message.parts:
+        whole += _rest_of(message)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _rest_of(message: Message) -> str:
+    texts: list[str] = []
     for call in message.tool_calls:
         texts += ("call", call.id, call.name, call.arguments_json, call.provider_meta or "")
     for block in message.thinking:
         texts += ("thinking", block.text, block.signature or "", str(block.redacted), block.provider_meta or "")
     for part in message.parts:
         texts += ("part", jsontext.canonical(part_to_dict(part)))
-    return digest(salt, "message", *texts)
+    return "".join([f"{len(text)}:{text}" for text in texts])
 
 
 class ServedMessages(Sequence[Message]):
     """The messages of one request: an immutable, bounded view of the served list, and the late lines after it."""
 
-    __slots__ = ("__weakref__", "_items", "_late", "_length")
+    __slots__ = ("_items", "_late", "_length")
 
     def __init__(self, items: list[Message], length: int, late: tuple[Message, ...]) -> None:
         self._items = items
@@ -85,6 +93,26 @@ class ServedMessages(Sequence[Message]):
         return f"ServedMessages({len(self)})"
 
 
+class _Owner:
+    """Owns a list, as :class:`ServedState` does."""
+
+    def __init__(self) -> None:
+        self._items: list[Message] = []
+
+    def references(self) -> int:
+        return _references(self._items)
+
+
+def _references(items: list[Message]) -> int:
+    count = getattr(sys, "getrefcount", None)
+    return sys.maxsize if count is None else int(count(items))
+
+
+_ALONE = _Owner().references()
+"""References to a list that only its owner has. Asking the interpreter whether a request still sees a list is free, where
+keeping track of every request would cost at each model call; where it cannot be asked, lists count as shared."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A text of one request: part of the system text, or a late line after the messages."""
@@ -113,13 +141,13 @@ class ServedState:
         self._added = 0
         self._digests: list[str] = []
         self._chain: list[str] = []
-        self._views: weakref.WeakValueDictionary[int, ServedMessages] = weakref.WeakValueDictionary()
-        self.tickets: dict[str, tuple[str, str]] = {}
+        self.tickets: dict[str, dict[str, str]] = {}
         self.hidden: dict[str, set[str]] = {}
         self.decorations: dict[tuple[str, str], tuple[str, tuple[str, ...] | None]] = {}
         self.held_out: dict[str, set[str]] = {}
         self.added_tools: dict[str, tuple[str, str]] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
+        self._names: tuple[tuple[ToolSpec, ...], frozenset[str]] | None = None
         self._tools_line: str | None = None
         self._pieces_line: str | None = None
         self._params: tuple[str, tuple[ModelSettings, str | None, str | None]] | None = None
@@ -166,15 +194,17 @@ class ServedState:
         if target not in self._originals:
             return
         if edit.op == "ticket" and edit.digest is not None:
-            self.tickets[target] = (edit.plugin, edit.digest)
+            tickets = self.tickets.setdefault(target, {})
+            tickets.pop(edit.plugin, None)  # the latest one shows
+            tickets[edit.plugin] = edit.digest
         elif edit.op == "hide":
             self.hidden.setdefault(target, set()).add(edit.plugin)
         elif edit.op == "restore":
-            if self.tickets.get(target, ("",))[0] == edit.plugin:
-                del self.tickets[target]
-            holders = self.hidden.get(target, set())
-            holders.discard(edit.plugin)
-            if not holders:
+            self.tickets.get(target, {}).pop(edit.plugin, None)
+            self.hidden.get(target, set()).discard(edit.plugin)
+            if not self.tickets.get(target):
+                self.tickets.pop(target, None)
+            if not self.hidden.get(target):
                 self.hidden.pop(target, None)
         self._show(target)
 
@@ -185,14 +215,14 @@ class ServedState:
         if target in self.hidden:
             wanted = None
         elif target in self.tickets:
-            wanted = dataclasses.replace(original, content=self.blobs[self.tickets[target][1]], own=None, notes=(), parts=())
+            latest = next(reversed(self.tickets[target].values()))
+            wanted = dataclasses.replace(original, content=self.blobs[latest], own=None, notes=(), parts=())
         place = self._place.get(target)
         shown = self._items[place] if place is not None else None
         if wanted == shown:
             return
-        if len(self._views):
+        if _references(self._items) > _ALONE or sys.maxsize == _ALONE:
             self._items = self._items.copy()
-            self._views.clear()
         self.message_chars += (len(wanted.text) if wanted else 0) - (len(shown.text) if shown else 0)
         if place is not None and wanted is not None:
             self._items[place] = wanted
@@ -224,22 +254,26 @@ class ServedState:
                 self.held_out.pop(target, None)
         elif edit.op == "add_tool" and edit.digest is not None:
             self.added_tools[target] = (plugin, edit.digest)
-        elif edit.op == "drop_tool":
-            self.added_tools.pop(target, None)
+        elif edit.op == "drop_tool" and self.added_tools.get(target, ("",))[0] == plugin:
+            del self.added_tools[target]
 
     # --- assembling ---
 
     def view(self, late: tuple[Message, ...] = ()) -> ServedMessages:
         """The messages as served now."""
-        view = ServedMessages(self._items, len(self._items), late)
-        self._views[id(view)] = view
-        return view
+        return ServedMessages(self._items, len(self._items), late)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools on the wire: those of the last request that are not held out, with the decorations that stand."""
         if self._specs is None:
             self._specs = tuple(self._decorated(ref) for ref in self.tools if ref.name not in self.held_out)
         return self._specs
+
+    def wire_names(self) -> frozenset[str]:
+        """Names of the tools on the wire."""
+        if self._names is None or self._names[0] is not self.specs():
+            self._names = (self.specs(), frozenset([spec.name for spec in self.specs()]))
+        return self._names[1]
 
     def _decorated(self, ref: ToolRef) -> ToolSpec:
         spec = ToolSpec(**jsontext.parse(self.blobs[ref.digest]))
@@ -317,13 +351,17 @@ class RequestDraft:
         self._run = run
         self._state = state
         self._tools = tools
-        self._plugin = KERNEL
         self._sealed = False
         self._edits: list[tuple[EditRef, str | None]] = []
         self._pieces: list[Piece] = []
         self._deliveries: list[tuple[str, str, str]] = []
         self._model = model
         self._model_by = KERNEL
+
+    @property
+    def _plugin(self) -> str:
+        """Who shapes the draft now."""
+        return self._run.source
 
     # --- reading ---
 
@@ -340,7 +378,7 @@ class RequestDraft:
     @property
     def tools(self) -> tuple[str, ...]:
         """Names of the tools that will be on the wire, edits of this call that are not applied yet left out."""
-        names = [*self._tools, *self._state.added_tools]
+        names = dict.fromkeys([*self._tools, *self._state.added_tools])
         return tuple(name for name in names if name not in self._state.held_out)
 
     @property
@@ -417,7 +455,13 @@ class RequestDraft:
         self._edit("let_in", name)
 
     def add_tool(self, spec: ToolSpec) -> None:
-        """Put a tool of this plugin on the wire, from now on; it must have been contributed in ``configure``."""
+        """Put a tool of this plugin on the wire, from now on; it must have been contributed in ``configure``.
+
+        Raises:
+            UsageError: it was not, so nothing could answer a call of it.
+        """
+        if spec.name not in self._run.agent.tools:
+            raise UsageError(f"plugin {self._plugin!r} adds tool {spec.name!r}, which it did not contribute in configure; do that first")
         self._edit("add_tool", spec.name, body=spec_json(spec))
 
     def drop_tool(self, name: str) -> None:
@@ -491,11 +535,14 @@ def served_at(record: Record, call: int) -> ModelRequest:
     served_event(record, call)
     state = RunState(record.root_id)
     for event in record:
-        state.apply(event)
+        state.replay(event)
         if isinstance(event.payload, Served) and event.payload.call == call:
             break
     if state.served.receipt() != event.payload.receipt:  # type: ignore[attr-defined]
         raise RecordFormatError(
             f"model call {call} cannot be rebuilt: its receipt does not match; the record was changed or parts of it are missing"
         )
-    return state.served.request()
+    try:
+        return state.served.request()
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordFormatError(f"model call {call} cannot be rebuilt: a text that it is made of is missing or changed") from error

@@ -1,4 +1,4 @@
-"""How runs begin: a new message, an answered pause, a failed run taken up again, a dropped question."""
+"""How runs begin: a new message, or a failed run taken up again. What all legs share: options, the opened run, the guard."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from agentfp_core.admission import UserMessage, admit, read_message, seed_history
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.errors import (
-    CheckpointError,
     ConversationMismatchError,
     NoConversationError,
-    PauseExpiredError,
-    PausePluginMissingError,
-    PauseToolMissingError,
     PendingQuestionError,
     RedactedRecordError,
     ResumeIdentityConflictError,
-    ResumeRedactionError,
     RunCheckpointError,
     RunTimeoutError,
 )
-from agentfp_core.events.agent import IterationEnd, RunConfigured, RunEnded
-from agentfp_core.events.pause import PauseAbandoned, PauseAnswered, PauseResume
+from agentfp_core.events.agent import IterationEnd
+from agentfp_core.guard import admit_model
 from agentfp_core.journal import Journal
 from agentfp_core.leg import run_leg
 from agentfp_core.limits import Limits
@@ -34,10 +29,8 @@ from agentfp_core.memos import Memo
 from agentfp_core.messages import History
 from agentfp_core.model import ModelSettings
 from agentfp_core.outcomes import settle
-from agentfp_core.pause import Pause, given, read_answers
 from agentfp_core.record import Identity, Record, SegmentHeader
-from agentfp_core.redaction import funnel
-from agentfp_core.replay import recovery_of, resumption_of
+from agentfp_core.replay import recovery_of
 from agentfp_core.result import Head, RunResult
 from agentfp_core.run import Run, run_options
 from agentfp_core.state import RunState
@@ -66,6 +59,7 @@ class CallOptions:
         timeout: seconds for this leg.
         stream: ``hold`` or ``live``, in place of the agent's.
         push: takes every event of a streamed run.
+        opened: is handed the run when it is made, before anything is filed.
     """
 
     deps: Any = None
@@ -79,6 +73,7 @@ class CallOptions:
     timeout: float | None = None
     stream: str | None = None
     push: Callable[[Event], None] | None = None
+    opened: Callable[[Run[Any]], None] | None = None
 
     def __post_init__(self) -> None:
         session = self.session_id
@@ -106,6 +101,7 @@ def open_run(
     path: tuple[str, ...] = (),
 ) -> Run[Any]:
     """Make the run for one leg on top of a record; nothing is filed yet."""
+    admit_model(agent._model)
     clock, ids = agent.clock, agent.ids
     header = SegmentHeader(
         root_id=root_id,
@@ -141,8 +137,10 @@ def open_run(
         journal=Journal(call.journal) if isinstance(call.journal, (str, Path)) else call.journal,
         parent=parent,
     )
-    listeners.mask = funnel(agent.redact, run.secrets)
     run.push = call.push
+    run.watch()
+    if call.opened is not None:
+        call.opened(run)
     return run
 
 
@@ -151,7 +149,7 @@ def fold(agent: Agent[Any, Any], record: Record, root_id: str) -> tuple[RunState
     state = RunState(root_id)
     memos = {plugin.name: Memo(plugin) for plugin in agent.plugin_set.plugins if plugin.memo_events}
     for event in record:
-        state.apply(event)
+        state.replay(event)
         for memo in memos.values():
             if memo.reads(event.name):
                 memo.apply(event)
@@ -178,25 +176,37 @@ async def start(
         root_id = parent.root_id
     last = base.headers[-1] if base.headers else None
     if last is not None:
-        _check_agent(agent, last)
+        check_agent(agent, last)
     identity = call.identity or (last.identity if last is not None else None)
     session_id = call.session_id or (last.session_id if last is not None else None)
     run = open_run(agent, call, base=base, folds=folds, root_id=root_id, identity=identity, session_id=session_id, parent=parent, path=path)
     if parent is not None:
         parent.record.children[path[-1]] = run.record
-    with _in_flight(agent, run, nested=parent is not None):
+    with in_flight(agent, run, nested=parent is not None):
         try:
             return await run_leg(run, lambda: _new_turn(run, said, imported), leg="run", timeout=call.timeout)
         finally:
-            _close_journal(run, call)
+            close_journal(run, call)
 
 
 async def _new_turn(run: Run[Any], said: UserMessage, imported: History | None) -> End:
     if imported is not None:
         seed_history(run, imported)
+    _close_broken_off(run)
     run.begin_turn(max(run.state.turn, max((m.turn for m in imported), default=0) if imported else 0) + 1)
     refused = await admit(run, said)
     return refused if refused is not None else await run_turn(run, None)
+
+
+def _close_broken_off(run: Run[Any]) -> None:
+    """Settle the calls of a turn that broke off with its process: no message may follow calls that have no results."""
+    if run.state.batch is None and not run.state.open_iteration:
+        return
+    run.begin_turn(run.state.turn)
+    run.begin_iteration(run.state.iteration)
+    settle(run, "failed")
+    if run.state.open_iteration:
+        run.emit(IterationEnd(0))
 
 
 def _base_of(agent: Agent[Any, Any], known: History | None) -> tuple[Record, tuple[RunState, dict[str, Memo]] | None, History | None, str]:
@@ -206,7 +216,7 @@ def _base_of(agent: Agent[Any, Any], known: History | None) -> tuple[Record, tup
     record, head = known.record, known._head
     if record is None:
         return Record(), None, known, known.root_id or agent.ids.new("conv")
-    folds = head.take() if head is not None and _same_plugins(agent, head) else None
+    folds = head.take() if head is not None and same_plugins(agent, head) else None
     if folds is None:
         folds = fold(agent, record, record.root_id)
     pause = folds[0].pause
@@ -222,16 +232,22 @@ def _base_of(agent: Agent[Any, Any], known: History | None) -> tuple[Record, tup
     return record, folds, None, record.root_id
 
 
-def _same_plugins(agent: Agent[Any, Any], head: Head) -> bool:
+def same_plugins(agent: Agent[Any, Any], head: Head) -> bool:
+    """Whether folds made for one agent do for this one."""
     return set(head.memos) == {plugin.name for plugin in agent.plugin_set.plugins if plugin.memo_events}
 
 
-def _check_agent(agent: Agent[Any, Any], header: SegmentHeader) -> None:
+def check_agent(agent: Agent[Any, Any], header: SegmentHeader) -> None:
+    """A conversation with an agent of a name is not gone on with by one of another.
+
+    Raises:
+        ConversationMismatchError: the names differ.
+    """
     if agent.name is not None and header.agent_id is not None and header.agent_id != agent.name:
         raise ConversationMismatchError(header.agent_id, agent.name)
 
 
-class _in_flight:  # noqa: N801
+class in_flight:  # noqa: N801 - used as a function is
     """Marks a conversation as live while a leg runs."""
 
     def __init__(self, agent: Agent[Any, Any], run: Run[Any], *, nested: bool = False) -> None:
@@ -255,95 +271,10 @@ class _in_flight:  # noqa: N801
             self.agent.index.end(key, self.run.run_id)
 
 
-def _close_journal(run: Run[Any], call: CallOptions) -> None:
+def close_journal(run: Run[Any], call: CallOptions) -> None:
+    """Close a journal that was opened for this call; one that the caller handed in stays open."""
     if run.journal is not None and run.journal is not call.journal:
         run.journal.close()
-
-
-# --- an answered pause ---------------------------------------------------------------------------------------------------------
-
-
-async def resume(
-    agent: Agent[Any, Any], pause: Pause, answers: Any, call: CallOptions, *, head: Head | None = None, parent: Run[Any] | None = None
-) -> RunResult[Any]:
-    """Go on with a paused run. Every check comes before anything is changed."""
-    if not isinstance(pause, Pause):
-        raise CheckpointError(f"resume takes a Pause, got a {type(pause).__name__}; read stored text with Pause.from_json(text)")
-    header = pause.record.headers[-1]
-    if pause.record.redacted:
-        raise RedactedRecordError("this pause was made of a redacted recording; resume from the pause that the run returned")
-    if parent is None:
-        _check_agent(agent, header)
-    if call.identity is not None and call.identity != header.identity:
-        raise ResumeIdentityConflictError
-    if pause.expires_ns is not None and agent.clock.time_ns() > pause.expires_ns:
-        raise PauseExpiredError(str(pause.expires_at))
-    if agent.index.is_consumed(pause.id):
-        agent.index.consume(pause.id)
-    folds = head.take() if head is not None and _same_plugins(agent, head) else None
-    if folds is None:
-        folds = fold(agent, pause.record, pause.record.root_id)
-    _check_agent_holds(agent, pause, folds[0])
-    taken = read_answers(pause, answers)
-    run = open_run(
-        agent,
-        call,
-        base=pause.record,
-        folds=folds,
-        root_id=pause.root_id,
-        resumed_from=header.run_id,
-        identity=header.identity,
-        session_id=call.session_id or header.session_id,
-        parent=parent,
-        path=header.path,
-    )
-    if parent is not None:
-        parent.record.children[header.path[-1]] = run.record
-    everything = {**pause.answered, **taken}
-    if any(question.required and question.id not in everything for question in pause.questions):
-        return _answered_in_part(run, pause, taken)
-    with _in_flight(agent, run, nested=parent is not None):
-        agent.index.consume(pause.id)
-        try:
-            return await run_leg(run, lambda: _resumed_turn(run, pause, everything), leg="resume", timeout=call.timeout)
-        finally:
-            _close_journal(run, call)
-
-
-def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState) -> None:
-    """The agent must have what the pause waits on; nothing is dropped silently."""
-    if state.batch is not None:
-        for call in state.batch.calls:
-            if call.id not in state.batch.ended and call.name not in agent.tools:
-                raise PauseToolMissingError(call.name, state.batch.message_seq, agent.tools)
-    for question in pause.questions:
-        if not question.path and question.plugin not in ("kernel", "tool") and question.plugin not in agent.plugin_set.by_name:
-            raise PausePluginMissingError(question.plugin)
-    held = set() if agent.redact is None else set(agent.redact.names)
-    wanted = [name for configured in pause.record.of(RunConfigured) for name in configured.redaction]
-    missing = [name for name in dict.fromkeys(wanted) if name not in held]
-    if missing:
-        raise ResumeRedactionError(missing)
-
-
-def _answered_in_part(run: Run[Any], pause: Pause, taken: Mapping[str, Any]) -> RunResult[Any]:
-    """Some questions are still open: an updated pause, and nothing has run."""
-    if run.journal is not None:
-        run.journal.begin(run.header, run.record)
-    run.begin_turn(run.state.turn)
-    run.emit(PauseAnswered(pause.id, given(taken)))
-    run.flush()
-    return RunResult(status="paused", head=Head(run.record, run.state, run.memos), pause=Pause.of(run.record, run.state))
-
-
-async def _resumed_turn(run: Run[Any], pause: Pause, answers: dict[str, Any]) -> End:
-    request = run.state.pause
-    assert request is not None
-    run.begin_turn(run.state.turn)
-    run.begin_iteration(run.state.iteration)
-    waited = max(run.clock.time_ns() - pause.paused_ns, 0) // 1_000_000
-    run.emit(PauseResume(pause.id, given(answers), waited))
-    return await run_turn(run, resumption_of(run, request, answers))
 
 
 # --- a failed run ---------------------------------------------------------------------------------------------------------------
@@ -376,7 +307,7 @@ async def recover(agent: Agent[Any, Any], source: RecoverySource, call: CallOpti
             f"this copy of the record was redacted by {', '.join(base.redacted)}; recover from the journal or a checkpoint"
         )
     header = base.headers[-1]
-    _check_agent(agent, header)
+    check_agent(agent, header)
     if call.identity is not None and call.identity != header.identity:
         raise ResumeIdentityConflictError
     folds = fold(agent, base, base.root_id)
@@ -397,11 +328,11 @@ async def recover(agent: Agent[Any, Any], source: RecoverySource, call: CallOpti
         session_id=call.session_id or header.session_id,
     )
     run.begin_turn(state.turn)
-    with _in_flight(agent, run):
+    with in_flight(agent, run):
         try:
             return await run_leg(run, lambda: _recovered_turn(run), leg="recovery", timeout=call.timeout)
         finally:
-            _close_journal(run, call)
+            close_journal(run, call)
 
 
 async def _recovered_turn(run: Run[Any]) -> End:
@@ -411,33 +342,3 @@ async def _recovered_turn(run: Run[Any]) -> End:
     if run.state.open_iteration:
         run.emit(IterationEnd(0))
     return await run_turn(run, None)
-
-
-# --- a dropped question --------------------------------------------------------------------------------------------------------------
-
-
-def abandon(agent: Agent[Any, Any], pause: Pause, *, head: Head | None = None) -> RunResult[Any]:
-    """Drop the question of a pause: its calls are settled without running, and the conversation can go on."""
-    agent.index.consume(pause.id)
-    header = pause.record.headers[-1]
-    folds = head.take() if head is not None and _same_plugins(agent, head) else None
-    run = open_run(
-        agent,
-        CallOptions(),
-        base=pause.record,
-        folds=folds,
-        root_id=pause.root_id,
-        resumed_from=header.run_id,
-        identity=header.identity,
-        session_id=header.session_id,
-    )
-    run.begin_turn(run.state.turn)
-    run.begin_iteration(run.state.iteration)
-    asked = run.state.pause.questions[0].tool_call_id if run.state.pause and run.state.pause.questions else None
-    run.emit(PauseAbandoned(pause.id), call_id=asked)
-    settle(run, "abandoned", caused_by=asked)
-    if run.state.open_iteration:
-        run.emit(IterationEnd(0))
-    run.emit(RunEnded("stopped_early", 0))
-    run.closed = True
-    return RunResult(status="stopped_early", head=Head(run.record, run.state, run.memos))

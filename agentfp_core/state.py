@@ -5,12 +5,14 @@ A live run, a resumed one and a loaded recording all compute it with the same co
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pydantic_core
 
+from agentfp_core.errors import RecordFormatError
 from agentfp_core.events.agent import (
     AnswerDrafted,
     BudgetExhausted,
@@ -27,12 +29,14 @@ from agentfp_core.events.base import Event
 from agentfp_core.events.context import Blob, Served
 from agentfp_core.events.cost import CostTick, LimitHit
 from agentfp_core.events.hook import VerdictFiled
-from agentfp_core.events.message import MessageAdded
+from agentfp_core.events.message import MessageAdded, ProposedCall, Thinking
 from agentfp_core.events.pause import PauseAbandoned, PauseAnswered, PauseRequest, PauseResume
 from agentfp_core.events.stream import HelperReplied, LlmEnd
 from agentfp_core.events.tool import ToolDispatched, ToolEnded, ToolStarted
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import History, Message, ThinkingBlock, ToolCall, Usage, part_from_dict
 from agentfp_core.record import Record
+from agentfp_core.redaction import PLACEHOLDER
 from agentfp_core.served import ServedState
 
 SETTLED = ("success", "partial", "absent")
@@ -41,7 +45,7 @@ SETTLED = ("success", "partial", "absent")
 class OpenBatch:
     """The calls of the last reply, until all their messages have landed."""
 
-    __slots__ = ("calls", "dispatched", "ended", "landed", "message_seq", "started", "verdicts")
+    __slots__ = ("calls", "dispatched", "ended", "landed", "message_seq", "occurrences", "started", "verdicts")
 
     def __init__(self, calls: tuple[ToolCall, ...], message_seq: int) -> None:
         self.calls = calls
@@ -51,6 +55,7 @@ class OpenBatch:
         self.ended: dict[str, tuple[int, ToolEnded]] = {}
         self.landed: set[str] = set()
         self.verdicts: list[Event] = []
+        self.occurrences: dict[str, int] = {}
 
 
 class RunState:
@@ -72,6 +77,7 @@ class RunState:
         self.turn = 0
         self.open_turn = False
         self.occurrences: dict[str, int] = {}
+        self.freed: dict[str, list[int]] = {}
         self.call_ids: set[str] = set()
         self.open_iteration = False
         self.last_status: str | None = None
@@ -109,14 +115,30 @@ class RunState:
         """The state that a record leads to."""
         state = cls(record.root_id)
         for event in record:
-            state.apply(event)
+            state.replay(event)
         return state
+
+    def replay(self, event: Event) -> None:
+        """Fold in an event of a record that may come from a file.
+
+        Raises:
+            RecordFormatError: it does not go with the events before it.
+        """
+        try:
+            self.apply(event)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            msg = f"event {event.seq} ({event.name}) does not go with what is before it; the record was changed"
+            raise RecordFormatError(msg) from error
 
     def apply(self, event: Event) -> None:
         """Fold one event in."""
         handler = self._handlers.get(event.name)
         if handler is not None:
             handler(event, event.payload)
+
+    def handler(self, name: str) -> Callable[[Event, Any], None] | None:
+        """What folds events of a name in; None when nothing depends on them."""
+        return self._handlers.get(name)
 
     def history(self, record: Record | None = None) -> History:
         """The messages up to now."""
@@ -126,7 +148,7 @@ class RunState:
 
     def _reset_budget(self) -> None:
         self.iteration = 0
-        self.usage = Usage()
+        self._tokens: list[int | None] = [None] * 5
         self.usd: Decimal | None = None
         self.limits_hit: set[str] = set()
         self.early: EarlyReason | None = None
@@ -176,24 +198,26 @@ class RunState:
         message = Message(
             payload.message_id,
             payload.role,
-            content,
+            without_surrogates(content),
             event.turn if payload.message_turn is None else payload.message_turn,
             payload.author,
-            tuple([ToolCall(c.id, c.name, c.arguments, c.provider_meta) for c in payload.tool_calls]) if payload.tool_calls else (),
+            _calls(payload.tool_calls) if payload.tool_calls else (),
             payload.tool_call_id,
-            payload.tool_name,
-            payload.notes or (),
+            payload.tool_name if payload.tool_name is None else without_surrogates(payload.tool_name),
+            tuple(map(without_surrogates, payload.notes)) if payload.notes else (),
             self._parts_of(payload),
-            tuple([ThinkingBlock(t.text, t.signature, t.redacted, t.provider_meta) for t in payload.thinking]) if payload.thinking else (),
-            payload.own,
+            _thinking(payload.thinking) if payload.thinking else (),
+            payload.own if payload.own is None else without_surrogates(payload.own),
         )
         self.messages.append(message)
         self.served.add_message(message)
         if message.role == "system":
-            self.system_texts.append(content)
+            self.system_texts.append(message.content)
         elif message.tool_calls:
             self.batch = OpenBatch(message.tool_calls, event.seq)
-            self.call_ids.update([call.id for call in message.tool_calls])
+            for call in message.tool_calls:
+                self.call_ids.add(call.id)
+                self.batch.occurrences[call.id] = self._number(call)
         elif message.role == "tool" and self.batch is not None and message.tool_call_id is not None:
             self.batch.landed.add(message.tool_call_id)
             if len(self.batch.landed) == len(self.batch.calls):
@@ -207,10 +231,12 @@ class RunState:
     def _parts_of(self, payload: MessageAdded) -> tuple[Any, ...]:
         if payload.parts is None:
             return ()
+        if payload.parts == PLACEHOLDER:
+            return ()
         return tuple(part_from_dict(part) for part in pydantic_core.from_json(payload.parts))
 
     def _blob(self, event: Event, payload: Blob) -> None:
-        self.served.blobs[payload.digest] = payload.body
+        self.served.blobs[payload.digest] = without_surrogates(payload.body)
 
     def _served(self, event: Event, payload: Served) -> None:
         self.served.apply(payload)
@@ -218,9 +244,13 @@ class RunState:
     # --- money and limits ---
 
     def _usage(self, event: Event, payload: LlmEnd | HelperReplied) -> None:
-        self.usage = self.usage + Usage(
-            payload.input_tokens, payload.output_tokens, payload.cache_read_tokens, payload.cache_write_tokens, payload.thinking_tokens
-        )
+        used = (payload.input_tokens, payload.output_tokens, payload.cache_read_tokens, payload.cache_write_tokens, payload.thinking_tokens)
+        self._tokens = [a if b is None else b if a is None else a + b for a, b in zip(self._tokens, used, strict=True)]
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the turn; what no reply reported is None."""
+        return Usage(*self._tokens)
 
     def _cost(self, event: Event, payload: CostTick) -> None:
         self.usd = Decimal(payload.cumulative_usd)
@@ -248,14 +278,22 @@ class RunState:
         if batch is None or call_id is None:
             return
         batch.ended[call_id] = (event.seq, payload)
-        if payload.ran:
-            if payload.fingerprint is not None:
-                self.repeats[payload.fingerprint] = self.repeats.get(payload.fingerprint, 0) + 1
-            if payload.outcome in SETTLED:
-                for call in batch.calls:
-                    if call.id == call_id:
-                        key = occurrence_key(call)
-                        self.occurrences[key] = self.occurrences.get(key, 0) + 1
+        if payload.ran and payload.fingerprint is not None:
+            self.repeats[payload.fingerprint] = self.repeats.get(payload.fingerprint, 0) + 1
+        if not payload.ran or payload.outcome not in SETTLED:  # made again, it is the same call once more
+            for call in batch.calls:
+                if call.id == call_id:
+                    bisect.insort(self.freed.setdefault(occurrence_key(call), []), batch.occurrences[call_id])
+
+    def _number(self, call: ToolCall) -> int:
+        """Number a call among those with its tool and arguments; the number of one that came to nothing is given again."""
+        key = occurrence_key(call)
+        freed = self.freed.get(key)
+        if freed:
+            return freed.pop(0)
+        number = self.occurrences.get(key, 0)
+        self.occurrences[key] = number + 1
+        return number
 
     def _verdict(self, event: Event, payload: VerdictFiled) -> None:
         if self.batch is not None and payload.moment == "before_tool":
@@ -289,6 +327,14 @@ class RunState:
         self.pause = self.pause_event = None
         self.pause_answers = {}
         self.open_turn = False
+
+
+def _calls(proposed: tuple[ProposedCall, ...]) -> tuple[ToolCall, ...]:
+    return tuple([ToolCall(c.id, without_surrogates(c.name), without_surrogates(c.arguments), c.provider_meta) for c in proposed])
+
+
+def _thinking(blocks: tuple[Thinking, ...]) -> tuple[ThinkingBlock, ...]:
+    return tuple([ThinkingBlock(without_surrogates(t.text), t.signature, t.redacted, t.provider_meta) for t in blocks])
 
 
 def occurrence_key(call: ToolCall) -> str:

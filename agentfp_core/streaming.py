@@ -68,23 +68,23 @@ class RunStream(Generic[Out]):
         self._tasks.cancel_scope.cancel()
         await self._tasks.__aexit__(None, None, None)
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
+    def __aiter__(self) -> AsyncIterator[Event]:
         """The run's events as they happen. Ends with the run; a run that failed raises its error."""
-        while True:
-            while self._events:
-                yield self._events.popleft()
-            if self._finished:
-                break
-            self._news = anyio.Event()
-            await self._news.wait()
-        if self._error is not None:
-            raise self._error
+        return self
 
-    async def text(self) -> AsyncIterator[str]:
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._finished:
+                if self._error is not None:
+                    raise self._error
+                raise StopAsyncIteration
+            self._news = self._news or anyio.Event()
+            await self._news.wait()
+        return self._events.popleft()
+
+    def text(self) -> AsyncIterator[str]:
         """The answer's text in pieces. With ``stream="live"`` drafts come too; watch for ``Retracted`` events then."""
-        async for event in self:
-            if type(event.payload) is Token:
-                yield event.payload.text
+        return _Text(self)
 
     def __await__(self) -> Generator[Any, Any, RunResult[Out]]:
         return self._wait().__await__()
@@ -112,6 +112,22 @@ class RunStream(Generic[Out]):
         if self._result is None:
             raise UsageError("the run still goes on; iterate to its end, or `await` the stream")
         return self._result
+
+
+class _Text:
+    """The texts of a stream's tokens. No generator, for one that is left early would have to be closed."""
+
+    def __init__(self, events: AsyncIterator[Event]) -> None:
+        self._events = events
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            event = await self._events.__anext__()
+            if type(event.payload) is Token:
+                return event.payload.text
 
 
 class SyncRunStream(Generic[Out]):

@@ -34,10 +34,10 @@ class ToolContext(Generic[Deps]):
 
     __slots__ = ("_call", "_occurrence", "_run", "_thread", "call_id", "deps", "tool_name")
 
-    def __init__(self, run: Run[Deps], call: CallView, occurrence: int) -> None:
+    def __init__(self, run: Run[Deps], call: CallView) -> None:
         self._run = run
         self._call = call
-        self._occurrence = occurrence
+        self._occurrence = 0 if run.state.batch is None else run.state.batch.occurrences.get(call.id, 0)
         self._thread = threading.get_ident()
         self.deps = run.deps
         self.call_id = call.id
@@ -84,9 +84,11 @@ class ToolContext(Generic[Deps]):
     def idempotency_key(self) -> str:
         """A key that is the same when this call is made again after a failure, and another for a further call.
 
-        64 hex digits over the conversation, the tool, its arguments and how many such calls succeeded before.
+        64 hex digits over the conversation, the tool, its arguments (as proposed, and as changed) and how many such calls
+        succeeded before.
         """
-        text = jsontext.canonical([self._run.root_id, self.tool_name, self._call.arguments_json, self._occurrence])
+        call = self._call
+        text = jsontext.canonical([self._run.root_id, self.tool_name, call.proposed.arguments_json, call.arguments_json, self._occurrence])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     # --- doing ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
@@ -12,6 +13,7 @@ import pydantic
 import pydantic_core
 
 from agentfp_core.errors import PluginDefinitionError, RecordFormatError
+from agentfp_core.jsonable import without_surrogates
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Payload")
@@ -74,19 +76,28 @@ class Event(NamedTuple):
     payload: Payload
 
 
-class UnknownPayload(Payload):
-    """The payload of an event whose type is not installed here; kept as it was read, so that nothing is lost."""
+class RawPayload(Payload):
+    """A payload that is JSON text and nothing else: no class says what its fields are, so all of it is content."""
 
     __slots__ = ("data",)
-    event_name: ClassVar[str] = "unknown"
 
     def __init__(self, data: str) -> None:
         self.data = data
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UnknownPayload) and other.data == self.data
+        return type(other) is type(self) and other.data == self.data
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.data!r})"
+
+
+class UnknownPayload(RawPayload):
+    """The payload of an event whose type is not installed here; kept as it was read, so that nothing is lost."""
+
+    __slots__ = ()
+    event_name: ClassVar[str] = "unknown"
 
 
 @dataclass_transform()
@@ -140,14 +151,32 @@ def _adapter(cls: type[Any]) -> pydantic.TypeAdapter[Any]:
 
 @per_class
 def _serializer(cls: type[Any]) -> Callable[..., bytes]:
-    return _adapter(cls).serializer.to_json
+    return _raw_json if issubclass(cls, RawPayload) else _adapter(cls).serializer.to_json
+
+
+def _raw_json(payload: RawPayload, **_: Any) -> bytes:
+    return payload.data.encode()
 
 
 def payload_json(payload: Payload) -> bytes:
-    """The payload as JSON; fields that are None are left out."""
-    if type(payload) is UnknownPayload:
-        return payload.data.encode()
-    return _serializer(type(payload))(payload, exclude_none=True)
+    """The payload as JSON; fields that are None are left out, and what no encoding can hold is written as U+FFFD."""
+    try:
+        return _serializer(type(payload))(payload, exclude_none=True)
+    except (pydantic_core.PydanticSerializationError, UnicodeEncodeError):
+        return _serializer(type(payload))(_encodable(payload), exclude_none=True)
+
+
+def _encodable(value: Any) -> Any:
+    """The value without lone surrogates in its texts."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, tuple):
+        return tuple([_encodable(item) for item in value])
+    if isinstance(value, RawPayload):
+        return type(value)(without_surrogates(value.data))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.replace(value, **{f.name: _encodable(getattr(value, f.name)) for f in dataclasses.fields(value)})
+    return value
 
 
 def payload_from(cls: type[P], data: Any) -> P:
@@ -159,9 +188,12 @@ def payload_from(cls: type[P], data: Any) -> P:
     try:
         value: P = _adapter(cls).validate_python(data)
     except pydantic.ValidationError as error:
-        where = ", ".join(".".join(map(str, e["loc"])) or "the whole" for e in error.errors()[:5])
-        raise RecordFormatError(f"event {cls.event_name!r} does not fit its type at: {where}") from error
+        raise RecordFormatError(f"event {cls.event_name!r} does not fit its type at: {_places(error)}") from error
     return value
+
+
+def _places(error: pydantic.ValidationError) -> str:
+    return ", ".join(".".join(map(str, e["loc"])) or "the whole" for e in error.errors(include_input=False)[:5])
 
 
 def check_payload(payload: Payload) -> None:
@@ -171,26 +203,44 @@ def check_payload(payload: Payload) -> None:
         RecordFormatError: a field has another type than it declares.
     """
     cls = type(payload)
-    if cls is UnknownPayload:
+    if isinstance(payload, RawPayload):
+        _check_raw(payload)
         return
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        _refuse_others(getattr(payload, field.name), f"{cls.event_name}.{field.name}")
     try:
-        data = pydantic_core.from_json(payload_json(payload))
+        text = _serializer(cls)(payload, exclude_none=True, warnings=False)
+        pydantic_core.from_json(text, allow_inf_nan=False)
+        _adapter(cls).validate_json(text, strict=True)
+    except pydantic.ValidationError as error:
+        raise RecordFormatError(f"event {cls.event_name!r} does not fit its type at: {_places(error)}") from error
     except (ValueError, pydantic_core.PydanticSerializationError) as error:
         raise RecordFormatError(f"event {cls.event_name!r} holds a value that is no JSON ({type(error).__name__})") from error
-    hints = typing.get_type_hints(cls)
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        _refuse_mutable(getattr(payload, field.name), f"{cls.event_name}.{field.name}")
-        if field.name not in hints:
-            raise RecordFormatError(f"event {cls.event_name!r}: field {field.name!r} has no type")
-    payload_from(cls, data)
 
 
-def _refuse_mutable(value: Any, where: str) -> None:
-    if isinstance(value, (list, dict, set, bytearray)):
-        raise RecordFormatError(f"{where} holds a {type(value).__name__}; payloads hold text, numbers and tuples of them")
+def _check_raw(payload: RawPayload) -> None:
+    if not isinstance(payload.data, str):
+        raise RecordFormatError(f"{payload.event_name}.data holds a {type(payload.data).__name__}; it is JSON text")
+    try:
+        pydantic_core.from_json(payload.data, allow_inf_nan=False)
+    except ValueError as error:
+        raise RecordFormatError(f"{payload.event_name}.data holds a text that is no JSON") from error
+
+
+def _refuse_others(value: Any, where: str) -> None:
+    """Refuse what is neither text, a number, a part, nor a tuple of these: it could change, or could not be written."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RecordFormatError(f"{where} holds NaN or an infinity, which is no JSON")
+    if value is None or isinstance(value, (str, int, float)):
+        return
     if isinstance(value, tuple):
         for item in value:
-            _refuse_mutable(item, where)
+            _refuse_others(item, where)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            _refuse_others(getattr(value, field.name), f"{where}.{field.name}")
+    else:
+        raise RecordFormatError(f"{where} holds a {type(value).__name__}; payloads hold text, numbers and tuples of them")
 
 
 @per_class

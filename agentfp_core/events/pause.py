@@ -24,6 +24,7 @@ class QuestionAsked:
     pinned: Content[str | None] = None
     required: Number[bool] = True
     path: Name[tuple[str, ...]] = ()
+    asker: Number[int] = 0
 
 
 @event("agentfp.pause.request")

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.harness import checked
 from benchmarks.turns import OwnTurn
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("allow_any_model")]
 
 
 @pytest.mark.parametrize("kind", ["async", "inline", "thread"])

@@ -1,0 +1,283 @@
+"""Sinks: what they get, in which order, how much may wait for them, and that a bad one harms nobody."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+from agentfp import ToolContext
+from agentfp.events import MessageAdded, PluginFailed, RunEnded
+from agentfp.model import ModelError, ModelRequest
+from agentfp.plugin import ExportedEvent, Plugin, hookimpl
+from agentfp_core import delivery
+from tests.core.running import answering, call, check_record
+
+pytestmark = pytest.mark.anyio
+
+
+def look() -> str:
+    """Look."""
+    return "seen"
+
+
+class Sink(Plugin):
+    """Keeps what it gets, after as many steps as it is told."""
+
+    name = "sink"
+
+    class Settings(Plugin.Settings):
+        content: bool = False
+        got: Any
+        steps: int = 0
+        fails: bool = False
+
+    @hookimpl
+    async def export_event(self, event: ExportedEvent) -> None:
+        for _ in range(self.settings.steps):
+            await anyio.lowlevel.checkpoint()
+        self.settings.got.append(event)
+        if self.settings.fails:
+            raise RuntimeError("sink away")
+
+
+class Direct(Sink):
+    """The same, sync."""
+
+    name = "direct"
+
+    @hookimpl
+    def export_event(self, event: ExportedEvent) -> None:  # type: ignore[override]
+        self.settings.got.append(event)
+        if self.settings.fails:
+            raise RuntimeError("sink away")
+
+
+def seqs(got: list[ExportedEvent]) -> list[int]:
+    return [event.seq for event in got]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5])
+async def test_every_event_comes_in_order_before_the_run_returns(steps: int) -> None:
+    got: list[ExportedEvent] = []
+    result = await answering([call("look")] * 3, "done", tools=[look], plugins=[Sink(got=got, steps=steps)]).run("go")
+    record = check_record(result)
+    assert seqs(got) == list(range(len(record)))
+    assert [event.name for event in got] == [event.name for event in record]
+    assert result.deliveries is not None
+    assert (result.deliveries.delivered, result.deliveries.dropped) == (len(record), 0)
+    assert {event.header.run_id for event in got} == {result.run_id}
+
+
+async def test_a_sink_is_handed_one_event_at_a_time() -> None:
+    inside = most = 0
+    order: list[int] = []
+
+    class Slow(Plugin):
+        name = "slow"
+
+        @hookimpl
+        async def export_event(self, event: ExportedEvent) -> None:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            await anyio.sleep(0.001)
+            order.append(event.seq)
+            inside -= 1
+
+    result = await answering(call("look"), "done", tools=[look], plugins=[Slow()]).run("go")
+    assert (most, order) == (1, list(range(len(result.record))))
+
+
+async def test_sinks_get_each_event_in_plugin_order() -> None:
+    got: list[Any] = []
+    first, second = [], []
+
+    class Both(list):  # type: ignore[type-arg]
+        def __init__(self, name: str, kept: list[Any]) -> None:
+            self.name, self.kept = name, kept
+
+        def append(self, event: Any) -> None:
+            got.append((self.name, event.seq))
+            self.kept.append(event)
+
+    await answering("x", plugins=[Sink(got=Both("a", first), steps=2), Direct(got=Both("b", second))]).run("go")
+    assert got == [(name, seq) for seq in range(len(first)) for name in ("a", "b")]
+
+
+@pytest.mark.parametrize("content", [False, True])
+async def test_content_only_where_the_settings_ask_for_it(content: bool) -> None:
+    got: list[ExportedEvent] = []
+    await answering("SECRET-ANSWER", plugins=[Direct(got=got, content=content)]).run("SECRET-QUESTION")
+    everything = "".join(repr(event.data) for event in got)
+    assert ("SECRET-ANSWER" in everything, "SECRET-QUESTION" in everything) == (content, content)
+    added = next(event for event in got if event.name == "agentfp.message.added")
+    assert isinstance(added.payload, MessageAdded) if content else added.payload is None
+    assert added.data["role"] == "user"
+
+
+# --- sinks that are bad -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Sink, Direct])
+async def test_a_sink_that_raises_is_counted_and_filed_once(kind: Any) -> None:
+    got: list[ExportedEvent] = []
+    good: list[ExportedEvent] = []
+
+    class Other(Direct):
+        name = "other"
+
+    result = await answering(call("look"), "done", tools=[look], plugins=[kind(got=got, fails=True), Other(got=good)]).run("go")
+    record = check_record(result)
+    assert (result.status, seqs(good)) == ("answered", list(range(len(record))))
+    assert len(got) == len(good)
+    assert result.plugin_failures == {kind.name: len(got)}
+    assert [(failed.plugin, failed.moment, failed.policy) for failed in record.of(PluginFailed)] == [(kind.name, "export_event", "counted")]
+
+
+async def test_a_sink_that_hangs_is_left_behind_and_what_waits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "EXPORT_SECONDS", 30)
+    monkeypatch.setattr(delivery.Delivery.close, "__defaults__", (0.05,))
+    got: list[int] = []
+
+    class Hangs(Plugin):
+        name = "hangs"
+
+        @hookimpl
+        async def export_event(self, event: ExportedEvent) -> None:
+            got.append(event.seq)
+            if event.seq == 3:
+                await anyio.sleep_forever()
+
+    result = await answering("x", plugins=[Hangs()]).run("go")
+    assert (result.status, got) == ("answered", [0, 1, 2, 3])
+    assert result.deliveries is not None
+    assert result.deliveries.delivered == 3
+    assert result.deliveries.dropped == len(result.record) - 3
+
+
+async def test_an_event_that_takes_too_long_is_given_up_and_the_next_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "EXPORT_SECONDS", 0.02)
+    got: list[int] = []
+
+    class Stuck(Plugin):
+        name = "stuck"
+
+        @hookimpl
+        async def export_event(self, event: ExportedEvent) -> None:
+            if event.seq == 1:
+                await anyio.sleep_forever()
+            got.append(event.seq)
+
+    result = await answering("x", plugins=[Stuck()]).run("go")
+    assert got == [0, *range(2, len(result.record))]
+    assert result.plugin_failures == {"stuck": 1}
+
+
+# --- how much may wait --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_burst_beyond_the_queue_drops_the_oldest_and_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery.Delivery.__init__, "__kwdefaults__", {"max_queue": 10})
+    got: list[ExportedEvent] = []
+
+    async def burst(ctx: ToolContext[Any]) -> str:
+        """Burst."""
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        for n in range(50):
+            ctx.emit("app.burst.one", n)
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        return "done"
+
+    result = await answering(call("burst"), "x", tools=[burst], plugins=[Direct(got=got, content=True)]).run("go")
+    record = check_record(result)
+    burst_events = [event.data["data"] for event in got if event.name == "app.burst.one"]
+    assert burst_events == sorted(burst_events)
+    assert burst_events[-1] == 49
+    assert result.deliveries is not None
+    assert result.deliveries.dropped >= 40
+    assert result.deliveries.high_water <= 10
+    assert result.deliveries.delivered + result.deliveries.dropped == len(record)
+    assert len(got) == result.deliveries.delivered
+    assert record.of(RunEnded)[0].dropped >= 40
+
+
+async def test_the_loop_waits_a_moment_for_sinks_that_are_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "RELIEF_AT", 8)
+    monkeypatch.setattr(delivery, "RELIEF_SECONDS", 5)
+    waiting: list[int] = []
+    got: list[ExportedEvent] = []
+
+    async def next_call(request: ModelRequest) -> Any:
+        waiting.append(len(got))
+        return call("burst") if len(waiting) < 4 else "done"
+
+    async def burst(ctx: ToolContext[Any]) -> str:
+        """Burst."""
+        for n in range(30):
+            ctx.emit("app.burst.one", n)
+        return "ok"
+
+    result = await answering(*[next_call] * 4, tools=[burst], plugins=[Sink(got=got)]).run("go")
+    assert all(later - earlier >= 25 for earlier, later in zip(waiting, waiting[1:], strict=False))
+    assert result.deliveries is not None
+    assert (result.deliveries.delivered, result.deliveries.dropped) == (len(result.record), 0)
+
+
+# --- every end ----------------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_that_fails_is_delivered_to_its_last_event() -> None:
+    got: list[ExportedEvent] = []
+    with pytest.raises(ModelError, match="away"):
+        await answering(ModelError("away"), plugins=[Sink(got=got, steps=3)]).run("go")
+    assert seqs(got) == list(range(len(got)))
+    assert [event.name for event in got][-2:] == ["agentfp.error.fatal", "agentfp.run.ended"]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 20])
+async def test_a_run_that_is_cancelled_is_delivered_without_a_gap(steps: int) -> None:
+    got: list[ExportedEvent] = []
+
+    async def forever(request: ModelRequest) -> str:
+        for _ in range(5):
+            await anyio.lowlevel.checkpoint()
+        scope.cancel()
+        await anyio.sleep_forever()
+        return "never"
+
+    with anyio.CancelScope() as scope:
+        await answering(forever, plugins=[Sink(got=got, steps=steps)]).run("go")
+    assert scope.cancelled_caught
+    assert seqs(got) == list(range(len(got)))
+    assert [event.name for event in got][-2:] == ["agentfp.run.cancelled", "agentfp.run.ended"]
+
+
+async def test_tools_in_threads_are_delivered_like_others() -> None:
+    got: list[ExportedEvent] = []
+    thread: list[int] = []
+
+    def work(ctx: ToolContext[Any], n: int) -> str:
+        """Work."""
+        thread.append(threading.get_ident())
+        ctx.emit("app.work.done", n)
+        return "ok"
+
+    result = await answering([call("work", n=n) for n in range(4)], "x", tools=[work], plugins=[Sink(got=got)]).run("go")
+    assert threading.get_ident() not in thread
+    assert seqs(got) == list(range(len(check_record(result))))
+
+
+async def test_events_of_nested_runs_come_to_the_sinks_of_the_outer_one() -> None:
+    got: list[ExportedEvent] = []
+    inner = answering("inner")
+    outer = answering(call("ask", id="c1", request="x"), "done", tools=[inner.as_tool("ask", "Asks.")], plugins=[Sink(got=got)])
+    result = await outer.run("go")
+    mine = [event for event in got if event.header.path == ()]
+    nested = [event for event in got if event.header.path == ("c1",)]
+    assert seqs(mine) == list(range(len(result.record)))
+    assert seqs(nested) == list(range(len(result.record.children["c1"])))
