@@ -9,7 +9,7 @@ from agentfp_core.testing.overriding import override
 from agentfp_core.testing.real_models import RealModelRefusedError, StandInsOnly
 from agentfp_core.testing.records import assert_record_valid, assert_same_events
 from agentfp_core.testing.scripted import AutoModel, ScriptedModel, ScriptExhaustedError, call, example
-from agentfp_core.testing.subject import Report
+from agentfp_core.testing.subject import CheckReport
 from agentfp_core.testing.watch import HookCall
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "PluginCheckError",
     "PluginDist",
     "RealModelRefusedError",
-    "Report",
+    "CheckReport",
     "ScriptExhaustedError",
     "ScriptedModel",
     "StandInsOnly",

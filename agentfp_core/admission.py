@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.calling import check_verdict, each, file_verdict
 from agentfp_core.errors import AnswerRefusedError, InvalidRunInputError, MessageDeniedError, describe_type
@@ -110,6 +110,7 @@ def seed_history(run: Run[Any], history: History) -> None:
     Providers refuse a conversation with an open call for ever, so it is closed here, with an event that says so.
     """
     turn = 0
+    answered: set[str] = set()
     unanswered: dict[str, Message] = {}
     for message in history:
         if message.role != "tool":
@@ -118,9 +119,12 @@ def seed_history(run: Run[Any], history: History) -> None:
             turn += 1
         if message.role == "tool":
             if message.tool_call_id not in unanswered:
-                run.emit(MessageRepaired(message.id, message.tool_call_id or "", "orphan-result"), call_id=message.tool_call_id)
+                reason: Literal["duplicate-result", "orphan-result"]
+                reason = "duplicate-result" if message.tool_call_id in answered else "orphan-result"
+                run.emit(MessageRepaired(message.id, message.tool_call_id or "", reason), call_id=message.tool_call_id)
                 continue
             owner = unanswered.pop(message.tool_call_id)
+            answered.add(message.tool_call_id)
             if message.tool_name is None:
                 name = next((call.name for call in owner.tool_calls if call.id == message.tool_call_id), None)
                 _add(run, message, turn, tool_name=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from os import PathLike
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from agentfp_core import defaults
 from agentfp_core.clock import RandomIds, SystemClock
 from agentfp_core.configure import Registry, raise_problems
 from agentfp_core.conversations import MemoryIndex
-from agentfp_core.errors import AgentfpError, ConfigError, RunningLoopError, nearest
+from agentfp_core.errors import AgentfpError, ConfigError, PluginError, RunningLoopError, nearest
 from agentfp_core.limits import Limits
 from agentfp_core.listeners import Listeners
 from agentfp_core.missing import MISSING
@@ -130,6 +130,8 @@ class Agent(Generic[Deps, Out]):
         plugin_problems: Sequence[str] = (),
         secrets: Iterable[str] = (),
     ) -> None:
+        tools, plugins = tuple(tools), tuple(plugins)
+        listeners = tuple(listeners) if isinstance(listeners, Iterator) else listeners
         self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         problems: list[AgentfpError | str] = []
         self._model = model
@@ -178,7 +180,7 @@ class Agent(Generic[Deps, Out]):
         try:
             self.plugin_set = PluginSet([*defaults.current().plugins, *plugins])
         except ConfigError as error:
-            raise_problems([*problems, error])
+            _refuse([*problems, error], tools)
         if os.environ.get("AGENTFP_REQUIRE_PLUGINS"):
             from agentfp_core.discovery import missing_required
 
@@ -213,8 +215,10 @@ class Agent(Generic[Deps, Out]):
             ConfigError: with every problem, each with file, line and column.
         """
         from agentfp_core.config import load_config
+        from agentfp_core.config.assemble import build
 
-        return load_config(path, env=env).build(agent, **overrides)
+        made: Agent[Any, Any] = build(cls, load_config(path, env=env), agent, overrides)
+        return made
 
     def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:
         for option, value in (("tool_concurrency", self.tool_concurrency), ("tool_threads", self._tool_threads)):
@@ -343,10 +347,18 @@ class Agent(Generic[Deps, Out]):
         """
         return await self._resume(pause, answers, **call)
 
-    async def _resume(self, pause: Pause, answers: Any, *, opened: Callable[[Run[Any]], None] | None = None, **call: Any) -> RunResult[Out]:
+    async def _resume(
+        self,
+        pause: Pause,
+        answers: Any,
+        *,
+        push: Callable[[Event], None] | None = None,
+        opened: Callable[[Run[Any]], None] | None = None,
+        **call: Any,
+    ) -> RunResult[Out]:
         from agentfp_core import resuming
 
-        return await resuming.resume(self._in_force(), pause, answers, _options(call, opened=opened))
+        return await resuming.resume(self._in_force(), pause, answers, _options(call, push, opened))
 
     def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
         """:meth:`resume` for code without an event loop."""
@@ -406,13 +418,25 @@ class Agent(Generic[Deps, Out]):
         return await self.sessions.end_session(session_id, emit=_unrecorded, tenant=tenant, principal=principal)
 
     async def shutdown(self) -> None:
-        """Close all tool sessions and let plugins let go. The agent stays usable."""
+        """Close all tool sessions and let plugins let go. The agent stays usable.
+
+        Raises:
+            PluginError: a plugin failed to let go; all others did.
+        """
         await self.sessions.shutdown(emit=_unrecorded)
+        failed: dict[str, Exception] = {}
         for impl in self.plugin_set.table["close"]:
-            answer = impl.call()
-            if hasattr(answer, "__await__"):
-                with anyio.move_on_after(5, shield=True):
-                    await answer
+            try:
+                answer = impl.call()
+                if hasattr(answer, "__await__"):
+                    with anyio.fail_after(5, shield=True):
+                        await answer
+            except Exception as error:
+                failed[impl.plugin] = error
+        if failed:
+            names = ", ".join(map(repr, failed))
+            first = next(iter(failed))
+            raise PluginError(f"on shutdown, close failed of plugin {names}", plugin=first, moment="close") from failed[first]
 
     def __repr__(self) -> str:
         model = self._model if isinstance(self._model, str) else self._model.name
@@ -449,6 +473,14 @@ def _options(
 
             raise UnknownOptionError(f"a run has no option {name!r}; {nearest(name, known)}")
     return CallOptions(**call, push=push, opened=opened)
+
+
+def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:
+    """Raise the problems of plugins together with those of the tools, which can be told without them."""
+    registry = Registry(None, PluginSet(()))
+    registry.problems = problems
+    registry.take_tools(tools)
+    raise_problems(problems)
 
 
 def _contract(output_type: Any, retries: int, strategy: Strategy, fallback: Any, canned: Any) -> OutputContract[Any] | None:

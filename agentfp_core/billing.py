@@ -45,7 +45,7 @@ def bill(run: Run[Any], model: Model, name: str, usage: Usage, *, purpose: str |
     """Price one reply, file it, and file the limits that it crosses."""
     if run.agent.prices is None and model.features.prices is None:
         if run.limits.tokens is not None:
-            _check_crossed(run)
+            check_crossed(run)
         return
     amount: Decimal | None = None
     reason: Literal["no-usage", "no-price", "bad-price"] = "bad-price"
@@ -64,10 +64,11 @@ def bill(run: Run[Any], model: Model, name: str, usage: Usage, *, purpose: str |
     else:
         total = (run.state.usd or Decimal(0)) + amount
         run.emit(CostTick(model.provider, name, str(amount), str(total), purpose))
-    _check_crossed(run)
+    check_crossed(run)
 
 
-def _check_crossed(run: Run[Any]) -> None:
+def check_crossed(run: Run[Any]) -> None:
+    """File the limits of money and tokens that a run has crossed by now."""
     limits, state = run.limits, run.state
     if limits.usd is not None and state.usd is not None and "max_cost" not in state.limits_hit and state.usd > Decimal(str(limits.usd)):
         run.emit(LimitHit("max_cost", float(limits.usd), float(state.usd), "abort" if limits.on_usd == "halt" else "warn"))

@@ -46,18 +46,19 @@ async def each(
         units: in order.
         take: handles an answer that is not None; False ends the round. What it raises counts as the hook's failure.
         failed: applies the policy to a hook that raised or overran; False ends the round.
-        alive: whether the thing that a unit is about still matters; asked right before its hook is called.
+        alive: whether the thing that a unit is about still matters; asked once an earlier hook of the round had a say.
         seconds: time limit of one hook.
     """
     limit = run.hook_timer.limit(seconds)
     index, size = 0, len(units)
+    changed = False
     while index < size:
         try:
             with limit:
                 while index < size:
                     impl, about, args = units[index]
                     index += 1
-                    if alive is not None and not alive(about):
+                    if changed and alive is not None and not alive(about):
                         continue
                     run.source = impl.plugin
                     limit.next()
@@ -72,14 +73,18 @@ async def each(
                             if answer is not None and hasattr(answer, "__await__"):
                                 answer = await answer
                         run.source = KERNEL
-                        if answer is not None and not take(impl, about, answer):
-                            return
+                        if answer is not None:
+                            changed = True
+                            if not take(impl, about, answer):
+                                return
                     except Exception as error:
                         run.source = KERNEL
+                        changed = True
                         if not failed(impl, about, error):
                             return
         except HookTimeUp:
             run.source = KERNEL
+            changed = True
             late = HookTimeoutError(f"the hook did not end within {seconds:g} s", plugin=impl.plugin, moment=impl.moment)
             if not failed(impl, about, late):
                 return

@@ -122,7 +122,7 @@ def the_one(name: str, entries: Sequence[Entry]) -> Entry:
 
 
 def _at_odds(name: str, entries: Sequence[Entry]) -> str:
-    return f"{len(entries)} distributions bring {name!r}: " + " and ".join(f"{e.origin} ({e.value})" for e in entries)
+    return f"{len(entries)} distributions bring {name!r}: " + " and ".join(sorted(f"{e.origin} ({e.value})" for e in entries))
 
 
 def load_plugin(name: str, entries: Sequence[Entry]) -> type[Plugin]:

@@ -70,14 +70,19 @@ class Installed:
         return self.entries.get(group, {})
 
 
-def installed() -> Installed:
-    """What is installed now, looked up anew: what pip installs while a program runs is there at the next call."""
+def installed(group: str | None = None) -> Installed:
+    """What is installed now, looked up anew: what pip installs while a program runs is there at the next call.
+
+    Args:
+        group: look at distributions that have entry points of this group only; all groups of the library when None.
+    """
+    sign = PREFIX if group is None else f"[{group}]"
     found: dict[str, dict[str, list[Entry]]] = {}
     unreadable: list[str] = []
     seen: set[str] = set()
     for distribution in importlib.metadata.distributions():
         try:
-            entries = _entries(distribution, seen)
+            entries = _entries(distribution, seen, sign)
         except Exception as error:  # one broken folder must not hide the other distributions
             unreadable.append(f"the metadata of {_folder(distribution)} cannot be read: {type(error).__name__}: {error}")
             continue
@@ -96,10 +101,10 @@ def find(group: str) -> dict[str, Entry]:
     return {name: entries[0] for name, entries in installed().group(group).items()}
 
 
-def _entries(distribution: importlib.metadata.Distribution, seen: set[str]) -> list[Entry]:
+def _entries(distribution: importlib.metadata.Distribution, seen: set[str], sign: str) -> list[Entry]:
     """Our entry points of a distribution; none when another installation of it comes first on the path."""
     text = distribution.read_text("entry_points.txt")
-    if text is None or PREFIX not in text:
+    if text is None or sign not in text:
         return []
     name = distribution.metadata["Name"]
     if not name:

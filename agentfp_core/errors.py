@@ -352,14 +352,18 @@ class PolicyHaltError(AnswerRefusedError):
 
 
 class OutputSchemaError(RunError, ValueError):
-    """No answer of the run fits the output type. ``raw_output`` is the last one, for the program, not for a log."""
+    """No answer of the run fits the output type. ``raw_output`` is the last one, and ``detail`` what the validator says of it.
+
+    Both are for the program and stand not in the text of the error, which goes to logs.
+    """
 
     code = "ERR_OUTPUT_SCHEMA"
 
     def __init__(self, raw_output: str, stage: str, detail: str) -> None:
         self.raw_output = raw_output
         self.stage = stage
-        super().__init__(f"the answer does not fit the output type ({stage}): {detail}")
+        self.detail = detail
+        super().__init__(f"the answer does not fit the output type ({stage}); error.detail says why")
 
 
 class NoAnswerError(RunError):

@@ -147,7 +147,12 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
     run.phase = "tool"
     begun = run.clock.monotonic_ns()
     try:
-        value = await _invoke(run, tool, ToolContext(run, call), call)
+        context = ToolContext(run, call) if tool.raw or tool.context_parameter is not None else None
+        kwargs = call.kwargs if call.kwargs is not None else call.arguments
+        if tool.is_async and tool.timeout is None:
+            value = await tool.invoke(context, kwargs)
+        else:
+            value = await _invoke(run, tool, context, kwargs)
     except PauseSignal as signal:
         try:
             return pending(TOOL, signal.ask, call.id)
@@ -194,8 +199,7 @@ class _TimedOut(Exception):
     """The tool's own time was up."""
 
 
-async def _invoke(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any], call: CallView) -> Any:
-    kwargs = call.kwargs if call.kwargs is not None else call.arguments
+async def _invoke(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any] | None, kwargs: Any) -> Any:
     if tool.timeout is None:
         return await _call(run, tool, context, kwargs)
     with anyio.move_on_after(tool.timeout) as scope:
@@ -205,7 +209,7 @@ async def _invoke(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any]
     return None
 
 
-async def _call(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any], kwargs: Any) -> Any:
+async def _call(run: Run[Any], tool: Tool[..., Any], context: ToolContext[Any] | None, kwargs: Any) -> Any:
     if tool.is_async:
         return await tool.invoke(context, kwargs)
     if tool.inline:

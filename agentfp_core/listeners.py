@@ -77,7 +77,13 @@ class Listeners:
 def _pairs(spec: ListenerSpec) -> list[tuple[str, Listener]]:
     if spec is None:
         return []
-    pairs: list[Any] = [("*", spec)] if callable(spec) else list(spec.items()) if isinstance(spec, Mapping) else list(spec)
+    pairs: list[Any]
+    if callable(spec):
+        pairs = [("*", spec)]
+    elif isinstance(spec, Mapping):
+        pairs = list(spec.items())
+    else:
+        pairs = list(spec) if isinstance(spec, Iterable) else [spec]
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])):
             raise ConfigError(

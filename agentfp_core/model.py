@@ -25,7 +25,7 @@ from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a model in US dollars per ONE token; ``None`` where unknown.
+    """Prices of a model in US dollars per ONE token; ``None`` where unknown. Other numbers are taken as they are written.
 
     Args:
         input: of a request's token.
@@ -38,6 +38,12 @@ class Prices:
     output: Decimal | None = None
     cache_read: Decimal | None = None
     cache_write: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("input", "output", "cache_read", "cache_write"):
+            price: Any = getattr(self, name)
+            if isinstance(price, (int, float)):
+                object.__setattr__(self, name, Decimal(str(price)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

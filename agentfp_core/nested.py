@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agentfp_core.asks import PendingAsk
+from agentfp_core.billing import check_crossed
 from agentfp_core.errors import ToolError
 from agentfp_core.events.cost import CostTick
 from agentfp_core.events.stream import HelperReplied
@@ -116,6 +117,9 @@ def _limits_left(own: Limits, parent: Run[Any], before: Usage, usd_before: Decim
         money = max(Decimal(str(outer.usd)) - (state.usd or Decimal(0)), Decimal("0.000001")) + (usd_before or Decimal(0))
         changes["usd"] = money if own.usd is None else min(money, Decimal(str(own.usd)))
         changes["on_usd"] = outer.on_usd if own.usd is None else own.on_usd
+    if outer.seconds is not None:
+        time = max(outer.seconds - (parent.clock.monotonic_ns() - parent.started_mono_ns) / 1e9, 0.001)
+        changes["seconds"] = time if own.seconds is None else min(time, own.seconds)
     return dataclasses.replace(own, **changes) if changes else own
 
 
@@ -133,6 +137,7 @@ def _add_up(parent: Run[Any], agent: Agent[Any, Any], usage: Usage, usd: Decimal
         spent = usd - usd_before
         total = (parent.state.usd or Decimal(0)) + spent
         parent.emit(CostTick(model.provider, model.name, str(spent), str(total), "nested"), source="kernel")
+    check_crossed(parent)
 
 
 def _minus(total: Usage, part: Usage) -> Usage:

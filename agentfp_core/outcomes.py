@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentfp_core.events.agent import RunEnded
 from agentfp_core.events.message import MessageAdded
 from agentfp_core.events.tool import Outcome, ToolEnded, ToolStarted
 from agentfp_core.messages import Part, part_to_dict
@@ -50,6 +51,8 @@ def end_call(
         child_run: id of the nested run.
     """
     call.outcome = outcome
+    if run.record.children:
+        _drop_nested(run, call.id)
     run.emit(
         ToolEnded(
             outcome,
@@ -139,6 +142,8 @@ def settle(run: Run[Any], cause: Cause, *, caused_by: str | None = None) -> None
     for call in batch.calls:
         if call.id in batch.ended:
             continue
+        if run.record.children:
+            _drop_nested(run, call.id)
         outcome, text, ran = _settled(call.id, call.name, cause, caused_by, names, dispatched=call.id in batch.dispatched)
         run.emit(ToolEnded(outcome, 0, text, ran, cause=cause, caused_by_call=caused_by), call_id=call.id)
     hooks = run.agent.plugin_set.phases["after_result"]
@@ -149,6 +154,18 @@ def settle(run: Run[Any], cause: Cause, *, caused_by: str | None = None) -> None
             withheld = guarded and ended.ran and ended.outcome not in ("cancelled", "unknown", "declined")
             land(run, call.id, call.name, seq, content=UNCHECKED if withheld else None, parts=None if withheld else ended.parts)
     run.flush()
+
+
+def _drop_nested(run: Run[Any], call_id: str) -> None:
+    """A call ends while the nested run that it started still waits for a person: nobody will answer it any more."""
+    child = run.record.children.get(call_id)
+    last = None if child is None else next(reversed(child), None)
+    if child is not None and last is not None and isinstance(last.payload, RunEnded) and last.payload.status == "paused":
+        from agentfp_core.pause import Pause
+        from agentfp_core.resuming import abandon
+        from agentfp_core.starting import CallOptions
+
+        abandon(run.agent, Pause.of(child), CallOptions(deps=run.deps, journal=run.journal), parent=run)
 
 
 def _settled(

@@ -136,12 +136,11 @@ class PluginSet:
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Specs)
         problems = self._register()
-        if problems:
-            raise ConfigError(problems)
         table = {moment: self._impls(moment, problems) for moment in MOMENTS}
         problems += [
             f"plugin {plugin.name!r} needs plugin {name!r}; switch it on too (pip install agentfp-{name})"
             for plugin in self.plugins
+            if isinstance(plugin, Plugin)
             for name in plugin.requires
             if name not in self.by_name
         ]
@@ -189,16 +188,27 @@ class PluginSet:
                 continue
             try:
                 self._manager.register(plugin, plugin.name)
-                self._manager.check_pending()
             except ValueError:
                 problems.append(f"two plugins are called {plugin.name!r}; leave one of them out")
             except pluggy.PluginValidationError as error:
                 problems.append(f"plugin {plugin.name!r}: " + " ".join(str(error).split()))
-            problems += _unmarked(plugin)
+            problems += self._unmarked(plugin)
+        try:
+            self._manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            problems.append(f"plugin {getattr(error.plugin, 'name', error.plugin)!r}: " + " ".join(str(error).split()))
         return problems
 
+    def _unmarked(self, plugin: Plugin) -> list[str]:
+        """Methods that look like hooks and are not marked: they would silently never run."""
+        return [
+            f"plugin {plugin.name!r}: method {moment!r} is not marked; put @hookimpl(...) over it"
+            for moment in MOMENTS
+            if callable(getattr(plugin, moment, None)) and self._manager.parse_hookimpl_opts(plugin, moment) is None
+        ]
+
     def _impls(self, moment: str, problems: list[str]) -> tuple[Impl, ...]:
-        order = {plugin.name: index for index, plugin in enumerate(self.plugins)}
+        order = {plugin.name: index for index, plugin in enumerate(self.plugins) if isinstance(plugin, Plugin)}
         found = []
         for raw in getattr(self._manager.hook, moment).get_hookimpls():
             try:
@@ -206,15 +216,6 @@ class PluginSet:
             except PluginDefinitionError as error:
                 problems += error.problems
         return tuple(sorted(found, key=lambda impl: impl.sort_key))
-
-
-def _unmarked(plugin: Plugin) -> list[str]:
-    """Methods that look like hooks and are not marked: they would silently never run."""
-    return [
-        f"plugin {plugin.name!r}: method {moment!r} is not marked; put @hookimpl(...) over it"
-        for moment in MOMENTS
-        if callable(getattr(plugin, moment, None)) and mark_of(getattr(plugin, moment)) is None
-    ]
 
 
 def _compile(moment: str, raw: Any, index: int) -> Impl:

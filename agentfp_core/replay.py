@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 
-@dataclass
+@dataclass(slots=True)
 class Resumption:
     """Where in a batch a leg goes on.
 

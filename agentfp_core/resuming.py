@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from agentfp_core.errors import (
     CheckpointError,
@@ -67,17 +67,17 @@ async def resume(
     if parent is not None:
         parent.record.children[header.path[-1]] = run.record
     everything = {**pause.answered, **taken}
-    request = folds[0].pause
-    if request is not None and any(question.required and question.id not in everything for question in request.questions):
-        return _answered_in_part(run, pause, taken, call)
     with in_flight(agent, run, nested=parent is not None):
-        agent.index.consume(pause.id)
         try:
-            return await run_leg(run, lambda: _resumed_turn(run, pause, everything), leg="resume", timeout=call.timeout)
-        except BaseException:
-            if not run.record.tail.events:
-                agent.index.release(pause.id)
-            raise
+            if _left_open(folds[0], everything):
+                return await run_leg(run, lambda: _answered_in_part(run, pause, taken), leg="resume", timeout=call.timeout)
+            agent.index.consume(pause.id)
+            try:
+                return await run_leg(run, lambda: _resumed_turn(run, pause, everything), leg="resume", timeout=call.timeout)
+            except BaseException:
+                if not run.record.tail.events:
+                    agent.index.release(pause.id)
+                raise
         finally:
             close_journal(run, call)
 
@@ -86,7 +86,7 @@ def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState) ->
     """The agent, and those nested in it, must have what the pause waits on; nothing is dropped silently."""
     if state.batch is not None:
         for call in state.batch.calls:
-            if call.id in state.batch.ended:
+            if call.id in state.batch.ended or (call.name not in agent.tools and call.id in state.batch.undeclared):
                 continue
             if call.name not in agent.tools:
                 raise PauseToolMissingError(call.name, state.batch.message_seq, agent.tools)
@@ -110,30 +110,16 @@ def _check_nested_holds(tool: Tool[..., Any], record: Record | None) -> None:
             _check_agent_holds(tool.function.agent._in_force(), Pause.of(record, state), state)
 
 
-def _answered_in_part(run: Run[Any], pause: Pause, taken: Mapping[str, Any], call: CallOptions) -> RunResult[Any]:
+def _left_open(state: RunState, answers: Mapping[str, Any]) -> bool:
+    return state.pause is not None and any(question.required and question.id not in answers for question in state.pause.questions)
+
+
+async def _answered_in_part(run: Run[Any], pause: Pause, taken: Mapping[str, Any]) -> End:
     """Some questions are still open: an updated pause, and nothing has run."""
-
-    def body() -> None:
-        run.begin_iteration(run.state.iteration)
-        run.emit(PauseAnswered(pause.id, given(taken)))
-
-    _file_leg(run, call, "paused", body)
-    return RunResult(status="paused", head=Head(run.record, run.state, run.memos), pause=Pause.of(run.record, run.state))
-
-
-def _file_leg(run: Run[Any], call: CallOptions, status: Literal["paused", "stopped_early"], body: Callable[[], None]) -> None:
-    """A leg in which nothing runs; only the record grows."""
-    try:
-        if run.journal is not None:
-            run.journal.begin(run.header, run.record)
-        run.begin_turn(run.state.turn)
-        run.emit(manifest(run, "resume"))
-        body()
-        run.emit(RunEnded(status, 0))
-        run.flush()
-        run.closed = True
-    finally:
-        close_journal(run, call)
+    run.begin_turn(run.state.turn)
+    run.begin_iteration(run.state.iteration)
+    run.emit(PauseAnswered(pause.id, given(taken)))
+    return End("paused")
 
 
 async def _resumed_turn(run: Run[Any], pause: Pause, answers: dict[str, Any]) -> End:
@@ -166,18 +152,23 @@ def abandon(agent: Agent[Any, Any], pause: Pause, call: CallOptions, *, parent: 
         path=header.path,
     )
     late = pause.expires_ns is not None and agent.clock.time_ns() > pause.expires_ns
-
-    def body() -> None:
+    try:
+        if run.journal is not None:
+            run.journal.begin(run.header, run.record)
+        run.begin_turn(run.state.turn)
+        run.emit(manifest(run, "resume"))
         run.begin_iteration(run.state.iteration)
         questions = () if run.state.pause is None else run.state.pause.questions
         asked = questions[0].tool_call_id if questions else None
         run.emit(PauseAbandoned(pause.id), call_id=asked)
-        for nested in dict.fromkeys(question.path[0] for question in questions if question.path):
-            inner = CallOptions(deps=call.deps, journal=run.journal)
-            run.record.children[nested] = abandon(agent, Pause.of(run.record.children[nested]), inner, parent=run).record
         settle(run, "expired" if late else "abandoned", caused_by=asked)
         if run.state.open_iteration:
             run.emit(IterationEnd(0))
-
-    _file_leg(run, call, "stopped_early", body)
+        run.emit(RunEnded("stopped_early", 0))
+        run.flush()
+        run.closed = True
+    finally:
+        close_journal(run, call)
+    if parent is not None:
+        parent.record.children[header.path[-1]] = run.record
     return RunResult(status="stopped_early", head=Head(run.record, run.state, run.memos))

@@ -193,7 +193,7 @@ async def _new_turn(run: Run[Any], said: UserMessage, imported: History | None) 
     if imported is not None:
         seed_history(run, imported)
     _close_broken_off(run)
-    run.begin_turn(max(run.state.turn, max((m.turn for m in imported), default=0) if imported else 0) + 1)
+    run.begin_turn(max(run.turn, run.state.turn, max((m.turn for m in imported), default=0) if imported else 0) + 1)
     refused = await admit(run, said)
     return refused if refused is not None else await run_turn(run, None)
 
@@ -216,6 +216,10 @@ def _base_of(agent: Agent[Any, Any], known: History | None) -> tuple[Record, tup
     record, head = known.record, known._head
     if record is None:
         return Record(), None, known, known.root_id or agent.ids.new("conv")
+    if record.redacted:
+        raise RedactedRecordError(
+            f"this history is of a copy that was redacted by {', '.join(record.redacted)}; go on from the live one or a checkpoint of it"
+        )
     folds = head.take() if head is not None and same_plugins(agent, head) else None
     if folds is None:
         folds = fold(agent, record, record.root_id)

@@ -45,12 +45,13 @@ SETTLED = ("success", "partial", "absent")
 class OpenBatch:
     """The calls of the last reply, until all their messages have landed."""
 
-    __slots__ = ("calls", "dispatched", "ended", "landed", "message_seq", "occurrences", "started", "verdicts")
+    __slots__ = ("calls", "dispatched", "ended", "landed", "message_seq", "occurrences", "started", "undeclared", "verdicts")
 
     def __init__(self, calls: tuple[ToolCall, ...], message_seq: int) -> None:
         self.calls = calls
         self.message_seq = message_seq
         self.started: set[str] = set()
+        self.undeclared: set[str] = set()
         self.dispatched: set[str] = set()
         self.ended: dict[str, tuple[int, ToolEnded]] = {}
         self.landed: set[str] = set()
@@ -268,6 +269,8 @@ class RunState:
     def _started(self, event: Event, payload: ToolStarted) -> None:
         if self.batch is not None and event.call_id is not None:
             self.batch.started.add(event.call_id)
+            if payload.tool is None:
+                self.batch.undeclared.add(event.call_id)
 
     def _dispatched(self, event: Event, payload: ToolDispatched) -> None:
         if self.batch is not None:

@@ -14,13 +14,13 @@ from agentfp_core.plugins import Plugin
 from agentfp_core.testing import check_ends, check_runs
 from agentfp_core.testing.scenes import Replies
 from agentfp_core.testing.scripted import ScriptItem
-from agentfp_core.testing.subject import PluginSource, Report, Subject, own_scene
+from agentfp_core.testing.subject import CheckReport, PluginSource, Subject, own_scene
 
 
 class PluginCheckError(AssertionError):
     """A plugin does not pass its checks. ``report`` lists every problem."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: CheckReport) -> None:
         self.report = report
         super().__init__(str(report))
 
@@ -38,7 +38,7 @@ def check_plugin(
     may_emit: Collection[str] = (),
     may_fail: bool = False,
     compare_uninterrupted: bool = True,
-) -> Report:
+) -> CheckReport:
     """Check that a plugin keeps the rules of plugins. Call it in a test of the plugin, one without an event loop.
 
     A plugin, and its whole test file::
@@ -115,7 +115,7 @@ def check_plugin(
     """
     __tracebackhide__ = True
     _refuse_loop()
-    report = Report(getattr(plugin, "name", "") or getattr(plugin, "__name__", "of this function"))
+    report = CheckReport(getattr(plugin, "name", "") or getattr(plugin, "__name__", "of this function"))
     subject = Subject(
         plugin,
         others=others,

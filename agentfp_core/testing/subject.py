@@ -36,7 +36,7 @@ class Ids:
 
 
 @dataclass
-class Report:
+class CheckReport:
     """What a check found.
 
     Args:
@@ -116,7 +116,7 @@ class Subject:
         may_emit: Collection[str],
         may_fail: bool,
         compare_uninterrupted: bool,
-        report: Report,
+        report: CheckReport,
     ) -> None:
         self._source = source
         self._plugin: Plugin | None = source if isinstance(source, Plugin) else None

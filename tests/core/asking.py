@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from agentfp import Agent, Pause, RunResult, tool
-from agentfp.events import ToolStarted
 from agentfp.plugin import Name, Payload, Plugin, event, hookimpl
 from tests.core.running import ScriptedModel
 
@@ -80,8 +79,3 @@ def question(result: RunResult[Any], key: str, *, plugin: str | None = None, cal
         if q.key == key and (plugin is None or q.plugin == plugin) and (call_id is None or q.call_id == call_id)
     ]
     return found
-
-
-def started(result: RunResult[Any]) -> int:
-    """How many calls were taken up."""
-    return len(result.record.of(ToolStarted))

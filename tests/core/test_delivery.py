@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -93,9 +94,10 @@ async def test_a_sink_is_handed_one_event_at_a_time() -> None:
 
 async def test_sinks_get_each_event_in_plugin_order() -> None:
     got: list[Any] = []
-    first, second = [], []
+    first: list[Any] = []
+    second: list[Any] = []
 
-    class Both(list):  # type: ignore[type-arg]
+    class Both(list[Any]):
         def __init__(self, name: str, kept: list[Any]) -> None:
             self.name, self.kept = name, kept
 
@@ -223,7 +225,7 @@ async def test_the_loop_waits_a_moment_for_sinks_that_are_behind(monkeypatch: py
         return "ok"
 
     result = await answering(*[next_call] * 4, tools=[burst], plugins=[Sink(got=got)]).run("go")
-    assert all(later - earlier >= 25 for earlier, later in zip(waiting, waiting[1:], strict=False))
+    assert all(later - earlier >= 25 for earlier, later in itertools.pairwise(waiting))
     assert result.deliveries is not None
     assert (result.deliveries.delivered, result.deliveries.dropped) == (len(result.record), 0)
 

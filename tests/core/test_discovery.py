@@ -163,11 +163,13 @@ def test_commands_load_in_the_same_guard(site: PluginDist) -> None:
 
 
 def test_a_provider_that_cannot_be_used_says_why(site: PluginDist) -> None:
-    site("agentfp-broken", entry_points={"agentfp.models": {"broken": "mod_broken:make"}}, modules={"mod_broken": "import not_there_at_all"})
-    with pytest.raises(ModelNotFoundError, match="agentfp-broken 1.0.*No module named 'not_there_at_all'") as caught:
+    site(
+        "agentfp-broken", entry_points={"agentfp.models": {"broken": "mod_broken:make"}}, modules={"mod_broken": "import not_there_at_all"}
+    )
+    with pytest.raises(ModelNotFoundError, match=r"agentfp-broken 1.0.*No module named 'not_there_at_all'") as caught:
         resolve_model("broken:model")
     assert isinstance(caught.value.__cause__, PluginLoadError)
     for name in ("one", "two"):
         site(f"{name}-dist", entry_points={"agentfp.models": {"both": "mod_x:make"}})
-    with pytest.raises(ModelNotFoundError, match="one-dist 1.0.*two-dist 1.0"):
+    with pytest.raises(ModelNotFoundError, match=r"one-dist 1.0.*two-dist 1.0"):
         resolve_model("both:model")

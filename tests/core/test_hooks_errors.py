@@ -56,7 +56,8 @@ def broken(moment: str, phase: str | None, how: str, *, per: Any = "call", calle
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time of a hook is up almost at once."""
-    monkeypatch.setitem(calling.each.__kwdefaults__, "seconds", 0.02)
+    defaults: Any = calling.each.__kwdefaults__
+    monkeypatch.setitem(defaults, "seconds", 0.02)
     monkeypatch.setattr(leg, "FINISH_SECONDS", 0.02)
 
 
@@ -75,7 +76,9 @@ HOW = ["raises", "later", "hangs", "nonsense"]
 async def test_a_request_that_cannot_go_out_fails_the_run_and_names_the_plugin(phase: str, how: str) -> None:
     agent = answering("never", plugins=[broken("serve_context", phase, how)])
     seen: list[Any] = []
-    with pytest.raises(PluginError, match=f"plugin 'broken' failed in phase '{phase}' of serve_context; the request was not sent") as caught:
+    with pytest.raises(
+        PluginError, match=f"plugin 'broken' failed in phase '{phase}' of serve_context; the request was not sent"
+    ) as caught:
         await agent.run("go", on_event=seen.append)
     assert (caught.value.plugin, caught.value.moment) == ("broken", "serve_context")
     assert caught.value.__cause__ is not None
@@ -304,7 +307,7 @@ async def test_every_plugin_lets_go_even_if_one_fails() -> None:
             closed.append("lets")
 
     agent = answering("fine", plugins=[broken("close", None, "raises"), broken("close", None, "later", called="other"), Lets()])
-    with pytest.raises(PluginError, match="'broken'.*'other'"):
+    with pytest.raises(PluginError, match=r"'broken'.*'other'"):
         await agent.shutdown()
     assert closed == ["lets"]
     assert (await agent.run("go")).text == "fine"

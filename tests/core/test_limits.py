@@ -94,7 +94,10 @@ async def test_a_budget_without_prices_is_refused_before_anything_runs() -> None
 
 async def test_iterations_end_the_turn_and_say_so_once() -> None:
     agent = answering(
-        says("one moment", call("look")), says("Let me look", call("look"), call("look")), tools=[look], limits=Limits(iterations=2, wrap_up=False)
+        says("one moment", call("look")),
+        says("Let me look", call("look"), call("look")),
+        tools=[look],
+        limits=Limits(iterations=2, wrap_up=False),
     )
     result = await agent.run("go")
     record = check_record(result)
@@ -177,22 +180,28 @@ async def test_each_turn_has_its_budget() -> None:
 
 
 async def test_cached_tokens_have_their_price() -> None:
-    prices = {"script": Prices(Decimal("1"), Decimal("2"), cache_read=Decimal("0.1"), cache_write=Decimal("3"))}
+    prices = {"script": Prices(Decimal(1), Decimal(2), cache_read=Decimal("0.1"), cache_write=Decimal(3))}
     result = await answering(says("x", usage=Usage(10, 1, cache_read=5, cache_write=2)), prices=prices).run("go")
-    assert result.cost_usd == Decimal("3") + Decimal("0.5") + Decimal("6") + Decimal("2")
+    assert result.cost_usd == Decimal(3) + Decimal("0.5") + Decimal(6) + Decimal(2)
+
+
+async def test_prices_may_be_plain_numbers() -> None:
+    prices = {"script": Prices(0.1, 1)}  # type: ignore[arg-type]
+    result = await answering(says("x", usage=Usage(3, 1)), prices=prices, limits=Limits(usd=1)).run("go")
+    assert (result.cost_usd, [hit.actual for hit in result.record.of(LimitHit)]) == (Decimal("1.3"), [1.3])
 
 
 async def test_prices_may_come_from_the_provider_or_a_function() -> None:
-    features = ModelFeatures(prices=Prices(Decimal("1"), Decimal("1")))
+    features = ModelFeatures(prices=Prices(Decimal(1), Decimal(1)))
     assert (await answering(says("x", usage=Usage(1, 1)), features=features).run("go")).cost_usd == 2
     asked: list[str] = []
 
     def table(name: str) -> Prices:
         asked.append(name)
-        return Prices(Decimal("3"), Decimal("3"))
+        return Prices(Decimal(3), Decimal(3))
 
     agent = answering(says("x", usage=Usage(1, 1), model="script-2030"), features=features, prices=table)
-    assert ((await agent.run("go")).cost_usd, asked) == (6, ["script-2030"])
+    assert ((await agent.run("go")).cost_usd, asked) == (Decimal(6), ["script-2030"])
 
 
 def _raising(name: str) -> Prices:
@@ -202,12 +211,12 @@ def _raising(name: str) -> Prices:
 @pytest.mark.parametrize(
     ("prices", "usage", "reason"),
     [
-        ({"script": Prices(Decimal("NaN"), Decimal("1"))}, Usage(1, 1), "bad-price"),
-        ({"script": Prices(Decimal("-1"), Decimal("0"))}, Usage(1, 1), "bad-price"),
+        ({"script": Prices(Decimal("NaN"), Decimal(1))}, Usage(1, 1), "bad-price"),
+        ({"script": Prices(Decimal(-1), Decimal(0))}, Usage(1, 1), "bad-price"),
         (_raising, Usage(1, 1), "bad-price"),
-        ({"other": Prices(Decimal("1"), Decimal("1"))}, Usage(1, 1), "no-price"),
-        ({"script": Prices(None, Decimal("1"))}, Usage(1, 1), "no-price"),
-        ({"script": Prices(Decimal("1"), Decimal("1"))}, Usage(None, 1), "no-usage"),
+        ({"other": Prices(Decimal(1), Decimal(1))}, Usage(1, 1), "no-price"),
+        ({"script": Prices(None, Decimal(1))}, Usage(1, 1), "no-price"),
+        ({"script": Prices(Decimal(1), Decimal(1))}, Usage(None, 1), "no-usage"),
     ],
 )
 async def test_what_cannot_be_priced_is_unknown_and_not_free(prices: Any, usage: Usage, reason: str) -> None:
@@ -284,5 +293,5 @@ async def test_a_stop_wished_before_a_call_leaves_its_calls_unrun() -> None:
 
 async def test_models_of_other_names_are_billed_under_theirs() -> None:
     model = ScriptedModel([says("x", usage=Usage(1, 1))], name="other", provider="acme")
-    agent = answering().replace(model=model, prices={"other": Prices(Decimal("1"), Decimal("1"))})
+    agent = answering().replace(model=model, prices={"other": Prices(Decimal(1), Decimal(1))})
     assert (await agent.run("go")).record.of(CostTick) == [CostTick("acme", "other", "2", "2")]

@@ -47,7 +47,9 @@ async def test_a_listener_that_raises_harms_nothing_and_is_counted() -> None:
         raise RuntimeError("broken ear")
 
     plain = await answering(call("look"), "x", tools=[look]).run("go")
-    agent = answering(call("look"), "x", tools=[look], listeners=[("agentfp.agent.*", broken), ("*", lambda event: seen.append(event.name))])
+    agent = answering(
+        call("look"), "x", tools=[look], listeners=[("agentfp.agent.*", broken), ("*", lambda event: seen.append(event.name))]
+    )
     result = await agent.run("go")
     record = check_record(result)
     assert (result.status, result.text) == ("answered", "x")
@@ -86,7 +88,7 @@ class _Hears:
 
 @pytest.mark.parametrize("listener", [_hears, _Hears(), _Hears().hear, partial(_hears)])
 async def test_a_coroutine_function_is_refused(listener: Any) -> None:
-    with pytest.raises(ConfigError, match="would never be awaited; use agent.stream"):
+    with pytest.raises(ConfigError, match=r"would never be awaited; use agent\.stream"):
         answering("x", listeners=listener)
     with pytest.raises(ConfigError, match="never be awaited"):
         await answering("x").run("go", on_event={"agentfp.tool.*": listener})

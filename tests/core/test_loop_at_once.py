@@ -69,9 +69,7 @@ async def test_runs_of_one_agent_share_nothing() -> None:
 
 async def test_an_agent_as_a_tool_called_twice_at_once_answers_twice() -> None:
     inner: Agent[str, str] = Agent(ScriptedModel(echoing), tools=[whose])
-    outer = answering(
-        [call("ask", id="a", request="1"), call("ask", id="b", request="2")], "done", tools=[inner.as_tool("ask", "Asks.")]
-    )
+    outer = answering([call("ask", id="a", request="1"), call("ask", id="b", request="2")], "done", tools=[inner.as_tool("ask", "Asks.")])
     result = await outer.run("go", deps="d")
     assert tool_texts(check_record(result).history) == ["1: d-1", "2: d-2"]
     assert {path: child.history[0].content for path, child in result.record.children.items()} == {"a": "1", "b": "2"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ def counter() -> tuple[Any, list[int]]:
     @tool
     async def work(n: int) -> str:
         """Work."""
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         done.append(n)
         if n < 0:
             raise RuntimeError("broken")

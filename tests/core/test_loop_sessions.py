@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from agentfp import Agent, Identity, Limits, RunCheckpointError, RunTimeoutError, ToolContext, UsageError, tool
-from agentfp.events import SessionClosed, SessionCloseFailed, SessionReused, SessionStarted
+from agentfp.events import SessionClosed, SessionCloseFailed, SessionReused, SessionStarted, ToolEnded
 from agentfp.plugin import CallView, Halt, Plugin, hookimpl
 from agentfp_core.sessions import SessionRegistry
 from tests.core.running import ScriptedModel, answering, call, check_record, names, tool_texts
@@ -150,11 +150,9 @@ async def test_a_scope_that_is_not_there_is_the_tools_own_failure() -> None:
     agent = answering(call("open_it", what="a", scope="moon"), call("open_it", what="a", scope="session"), "done", tools=opens.tools())
     result = await agent.run("go")
     check_record(result)
-    classes = [event.payload.error_class for event in result.record.events("agentfp.tool.ended")]
-    assert classes == [UsageError.__name__] * 2
-    first = result.record.events("agentfp.tool.ended")[0].payload.error
-    assert first is not None
-    assert "call, run, shutdown" in first
+    ended = result.record.of(ToolEnded)
+    assert [end.error_class for end in ended] == [UsageError.__name__] * 2
+    assert "call, run, shutdown" in (ended[0].error or "")
 
 
 async def test_the_record_holds_digests_and_no_keys_or_people() -> None:

@@ -144,7 +144,9 @@ def test_arguments_that_are_neither_an_object_nor_text_are_the_providers_fault(a
 
 
 async def test_ids_are_unique_in_a_conversation() -> None:
-    agent = answering([call("look", n=1, id="a"), call("look", n=2, id="a")], [call("look", n=3, id="a")], call("look", n=4), "x", tools=[look])
+    agent = answering(
+        [call("look", n=1, id="a"), call("look", n=2, id="a")], [call("look", n=3, id="a")], call("look", n=4), "x", tools=[look]
+    )
     chat = agent.conversation()
     result = await chat.send("go")
     ended = outcomes(check_record(result))

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pydantic
 import pytest
 
 from agentfp import Agent, Limits, Prices, Record, ToolContext
 from agentfp.events import Event, HelperReplied, LlmEnd, RunCancelled, RunEnded, ToolEnded
-from agentfp.plugin import Plugin, hookimpl
+from agentfp.plugin import Plugin, Refuse, hookimpl
 from tests.core.asking import Counter, made, plugin
-from tests.core.running import call, check_record, outcomes, tool_texts
+from tests.core.running import ScriptedModel, call, check_record, outcomes, tool_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +75,12 @@ async def test_one_agent_nested_twice_in_a_batch_keeps_its_runs_apart(tmp_path: 
         asked = request.messages[0].text
         return f"answer {asked}" if any(m.role == "tool" for m in request.messages) else call("note", text=asked)
 
-    child = made(tools=counter.tools()).replace(model=made(reply).model.__class__(reply))
+    async def note(text: str) -> str:
+        await anyio.lowlevel.checkpoint()
+        counter.done.append(text)
+        return "noted"
+
+    child = Agent(ScriptedModel(reply), tools=[note])
     agent = over(child, [call("sub", id=f"c{i}", request=f"r{i}") for i in range(4)], "done")
     result = await agent.run("go", journal=tmp_path / "run.jsonl")
     assert tool_texts(result.history) == [f"answer r{i}" for i in range(4)]
@@ -97,12 +103,10 @@ async def test_usage_and_cost_add_up() -> None:
     agent = over(child, call("sub", id="c1", request="look"), "done", prices={"script": prices})
     result = await agent.run("go")
     inner = result.record.children["c1"]
-    own, nested = (
-        [(end.input_tokens or 0, end.output_tokens or 0) for end in record.of(LlmEnd)] for record in (result.record, inner)
-    )
+    own, nested = ([(end.input_tokens or 0, end.output_tokens or 0) for end in record.of(LlmEnd)] for record in (result.record, inner))
     assert result.usage.input == sum(i for i, _ in own + nested)
     assert result.usage.output == sum(o for _, o in own + nested)
-    assert result.cost_usd == sum(i * prices.input + o * prices.output for i, o in own + nested)
+    assert result.cost_usd == sum(i * Decimal("0.01") + o * Decimal("0.02") for i, o in own + nested)
     (helper,) = result.record.of(HelperReplied)
     assert (helper.purpose, helper.input_tokens) == ("nested", sum(i for i, _ in nested))
 
@@ -134,8 +138,6 @@ async def test_a_failing_nested_run_is_the_tools_failure_and_what_it_used_counts
 
 
 async def test_a_nested_run_that_is_refused_is_the_tools_failure() -> None:
-    from agentfp.plugin import Refuse
-
     def refuse(self: Plugin, draft: Any) -> Any:
         return Refuse(ValueError("never say this"))
 
@@ -150,7 +152,7 @@ async def test_sinks_and_listeners_of_the_parent_hear_the_nested_run() -> None:
     heard: list[Event] = []
 
     def export(self: Plugin, event: Any) -> None:
-        exported.append(event.run_id)
+        exported.extend([event.header.run_id] if event.seq >= 0 else [])
 
     sink = plugin("sink", hook=hookimpl(moment="export_event")(export))
     child = made(call("note", id="n1", text="a"), "child says", tools=Counter().tools())
@@ -183,8 +185,6 @@ async def test_cancelling_reaches_the_nested_run() -> None:
 
 
 async def test_the_answer_of_a_typed_nested_agent_is_json() -> None:
-    import pydantic
-
     class Row(pydantic.BaseModel):
         name: str
         size: int

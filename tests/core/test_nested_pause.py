@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from agentfp import (
     approve,
 )
 from agentfp.events import LlmEnd, PauseRequest, RunEnded
-from agentfp.plugin import AskPerson, Plugin
+from agentfp.plugin import AskPerson, Deny, Plugin
 from tests.core.asking import Counter, again, before, made, only, plugin
-from tests.core.running import call, check_record, outcomes, tool_texts
+from tests.core.running import ScriptedModel, call, check_record, outcomes, tool_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -98,8 +99,7 @@ async def test_two_nested_runs_pause_in_one_batch() -> None:
             texts = [m.text for m in request.messages]
             return f"{texts[0]} got {texts[-1]}" if any(m.role == "tool" for m in request.messages) else call("ask", what=texts[0])
 
-        child = level("child", None, counter=counter)
-        child = child.replace(model=type(child.model)(reply))  # type: ignore[call-arg]
+        child = level("child", None, counter=counter).replace(model=ScriptedModel(reply))
         batch = [call("sub", id="c1", request="one"), call("note", id="c2", text="side"), call("sub", id="c3", request="two")]
         return level("top", child, *([] if fresh else [batch]), "done", counter=counter)
 
@@ -137,7 +137,7 @@ async def test_a_nested_run_may_pause_again_and_approvals_go_down() -> None:
 
 
 async def test_usage_cost_and_limits_count_each_leg_once() -> None:
-    prices = {"script": Prices(input=1, output=1)}
+    prices = {"script": Prices(input=Decimal(1), output=Decimal(1))}
     counter = Counter()
     child = made(call("ask", what="y" * 400), call("ask", what="y" * 400), "child says", tools=[ask], prices=prices)
     agent = made(call("sub", id="c1", request="look"), "done", tools=[child.as_tool("sub", "x")], prices=prices, limits=Limits(tokens=500))
@@ -164,9 +164,7 @@ async def test_a_nested_agent_that_lacks_something_is_refused_before_anything_ch
     def agents(*script: Any, tools: Any, plugins: Any, inner: Any = ("child says",)) -> Agent[Any, Any]:
         return made(*script, tools=[made(*inner, tools=tools, plugins=plugins).as_tool("sub", "x")])
 
-    whole = agents(
-        call("sub", id="c1", request="go"), tools=counter.tools(), plugins=[asker], inner=[call("note", id="n1", text="a")]
-    )
+    whole = agents(call("sub", id="c1", request="go"), tools=counter.tools(), plugins=[asker], inner=[call("note", id="n1", text="a")])
     result = await whole.run("go")
     with pytest.raises(PausePluginMissingError) as no_plugin:
         await agents("done", tools=counter.tools(), plugins=[]).resume(again(result), "x")
@@ -207,3 +205,28 @@ async def test_more_nested_questions_than_one_round_takes() -> None:
     assert rounds == [32, 8]
     assert tool_texts(result.record.children["c1"].history) == [f"Which {i}?" for i in range(40)]
     assert counter.done == []
+
+
+async def test_a_nested_run_whose_call_is_refused_meanwhile_is_settled() -> None:
+    closed = False
+
+    def policy(self: Plugin, call: Any) -> Any:
+        return Deny("closed") if closed else None
+
+    counter = Counter()
+    child = made([call("ask", id="n1", what="x"), call("change", id="n2", text="a")], tools=[ask, *counter.tools()])
+    agent = made(
+        call("sub", id="c1", request="go"),
+        "done",
+        tools=[child.as_tool("sub", "x")],
+        plugins=[plugin("policy", hook=before("authorize")(policy))],
+    )
+    result = await agent.run("go")
+    closed = True
+    result = await agent.resume(again(result), "X")
+    inner = result.record.children["c1"]
+    assert outcomes(result.record) == {"c1": "denied"}
+    assert outcomes(inner) == {"n1": "abandoned", "n2": "abandoned"}
+    assert counter.done == []
+    check_record(result)
+    check_record(inner)

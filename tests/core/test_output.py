@@ -160,7 +160,8 @@ async def test_plugins_behind_the_schema_read_the_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "value"), [(int, "7", 7), (list[int], "[1, 2]", [1, 2]), (City | None, "null", None), (dict[str, int], '{"a": 1}', {"a": 1})]
+    ("kind", "text", "value"),
+    [(int, "7", 7), (list[int], "[1, 2]", [1, 2]), (City | None, "null", None), (dict[str, int], '{"a": 1}', {"a": 1})],
 )
 async def test_any_type_that_pydantic_knows_will_do(kind: Any, text: str, value: Any) -> None:
     result = await answering(text, output_type=kind).run("go")

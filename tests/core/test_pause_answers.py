@@ -162,9 +162,7 @@ async def test_a_pause_is_answered_in_time_or_not_at_all() -> None:
 
     counter = Counter()
     clock = StepClock(step_ns=1_000_000)
-    agent = made(
-        call("note", text="a"), "done", tools=counter.tools(), plugins=[plugin("asker", hook=before("fill")(hook))], clock=clock
-    )
+    agent = made(call("note", text="a"), "done", tools=counter.tools(), plugins=[plugin("asker", hook=before("fill")(hook))], clock=clock)
     result = await agent.run("go")
     pause = again(result)
     assert pause.expires_at is not None

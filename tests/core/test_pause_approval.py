@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from agentfp import ToolContext, approve, reject, tool
+from agentfp import AskField, ToolContext, approve, reject, tool
 from agentfp.events import ApprovalDecided, ArgsInvalid, PauseRequest, VerdictFiled
-from agentfp.plugin import Deny, Plugin
+from agentfp.plugin import AskPerson, Deny, Plugin
 from tests.core.asking import Counter, again, before, made, only, plugin
 from tests.core.running import call, check_record, outcomes, tool_texts
 
@@ -177,9 +177,6 @@ async def test_an_approval_stands_through_further_pauses() -> None:
     counter = Counter()
 
     def later(self: Plugin, call: Any) -> Any:
-        from agentfp import AskField
-        from agentfp.plugin import AskPerson
-
         return None if call.answers(self) else AskPerson([AskField("f", "Which?")])
 
     def agent(*script: Any) -> Any:
@@ -198,7 +195,7 @@ async def test_an_approval_stands_through_further_pauses() -> None:
 async def test_the_person_sees_what_the_call_will_do_and_what_bears_on_it() -> None:
     counter = Counter()
 
-    @tool(approval=True, redact=["pin"])
+    @tool(approval=True, redact=("pin",))
     async def pay(account: str, pin: str) -> str:
         """Pays an account."""
         return "x"

@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
-from agentfp import AskField, Limits, ToolContext, approve, ask_human, reject, request_input, tool
+from agentfp import AskField, Limits, ToolContext, UsageError, approve, ask_human, reject, request_input, tool
 from agentfp.events import PauseRequest, RunEnded, SessionClosed
-from agentfp.plugin import Deny, Plugin, hookimpl
+from agentfp.plugin import Deny, Halt, Plugin, hookimpl
 from tests.core.asking import Counter, again, before, made, only, plugin, question
 from tests.core.running import call, check_record, outcomes, tool_texts
 
@@ -22,10 +22,12 @@ async def ask(ctx: ToolContext[Any], what: str) -> str:
 
 
 async def form(ctx: ToolContext[Any]) -> str:
-    ctx.request_input([AskField("who", "Who?"), AskField("when", "When?", schema={"type": "string"}), AskField("why", "Why?", required=False)])
+    ctx.request_input(
+        [AskField("who", "Who?"), AskField("when", "When?", schema={"type": "string"}), AskField("why", "Why?", required=False)]
+    )
 
 
-def settled(ran: list[str]) -> Any:
+def from_a_thread(ran: list[str]) -> Any:
     @tool
     def sync_ask() -> str:
         """A question from a worker thread."""
@@ -109,7 +111,7 @@ async def test_a_question_can_be_declined() -> None:
 
 async def test_sync_tools_ask_from_their_thread() -> None:
     ran: list[str] = []
-    agent = made(call("sync_ask", id="c1"), "done", tools=[settled(ran)])
+    agent = made(call("sync_ask", id="c1"), "done", tools=[from_a_thread(ran)])
     result = await agent.run("go")
     result = await agent.resume(again(result), "yes")
     assert ran == ["sync_ask"]
@@ -119,9 +121,9 @@ async def test_sync_tools_ask_from_their_thread() -> None:
 
 async def test_three_pauses_in_a_run_and_each_effect_once() -> None:
     counter = Counter()
-    script: list[Any] = []
-    for index in range(3):
-        script.append([call("change", text=f"before {index}"), call("ask", what=str(index)), call("change", text=f"after {index}")])
+    script = [
+        [call("change", text=f"before {index}"), call("ask", what=str(index)), call("change", text=f"after {index}")] for index in range(3)
+    ]
     agent = made(*script, "done", tools=[*counter.tools(), ask])
     result = await agent.run("go")
     for index in range(3):
@@ -149,8 +151,6 @@ async def test_halting_settles_what_waits_in_words_about_the_past() -> None:
     counter = Counter()
 
     def stop(self: Plugin, call: Any) -> Any:
-        from agentfp.plugin import Halt
-
         return Halt("never this", tell_model="Stopped.") if call.arguments["text"] == "stop" else None
 
     agent = made(
@@ -235,8 +235,6 @@ async def test_a_malformed_question_is_the_tools_own_failure(bad: Any) -> None:
 async def test_asking_outside_of_a_tool_is_an_error_that_says_so() -> None:
     def ask_in_hook(self: Plugin, draft: Any) -> None:
         ask_human("Well?")
-
-    from agentfp import UsageError
 
     agent = made("done", plugins=[plugin("wrong", hook=hookimpl(moment="serve_context", phase="compose")(ask_in_hook))])
     with pytest.raises(UsageError, match="ask from inside a tool"):

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, Journal, NoConversationError, Record, RecordFormatError, ToolContext, tool
-from agentfp.events import ToolDispatched, ToolEnded, TurnStart
+from agentfp import Agent, Journal, NoConversationError, Record, RecordFormatError, RunCheckpointError, ToolContext, tool
+from agentfp.events import Event, RunEnded, ToolDispatched, ToolEnded, TurnStart
 from tests.core.running import ScriptedModel, call, check_history, outcomes, tool_texts
 
 pytestmark = pytest.mark.anyio
 
-PROGRAM = '''
+PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 
@@ -58,11 +58,17 @@ def dies(request):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-BATCH = [call("note", id="c1", text="a"), call("charge", id="c2", amount=7), call("note", id="c3", text="c"), call("change", id="c4", text="d")]
-SCRIPT = {"tool": [call("note", id="c0", text="first"), BATCH], "model": [call("note", id="c0", text="first"), dies], "first": [dies]}[where]
-agent = Agent(ScriptedModel(SCRIPT), tools=[note, charge, change])
+FIRST = call("note", id="c0", text="first")
+BATCH = [
+    call("note", id="c1", text="a"),
+    call("charge", id="c2", amount=7),
+    call("note", id="c3", text="c"),
+    call("change", id="c4", text="d"),
+]
+SCRIPTS = {"tool": [FIRST, BATCH], "model": [FIRST, dies], "first": [dies]}
+agent = Agent(ScriptedModel(SCRIPTS[where]), tools=[note, charge, change])
 anyio.run(lambda: agent.run("go", journal=folder / "run.jsonl"))
-'''
+"""
 
 
 def killed(folder: Path, *, idempotent: bool = False, where: str = "tool") -> Path:
@@ -199,6 +205,22 @@ async def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(tmp_path: 
     journal.write_bytes(b"\n".join(lines))
     with pytest.raises(RecordFormatError, match="line 6"):
         Record.load(journal)
+
+
+class Interrupted(BaseException):
+    """What nothing but a ``finally`` sees."""
+
+
+@pytest.mark.parametrize(("fatal", "status"), [(RuntimeError, "failed"), (Interrupted, "cancelled")])
+async def test_everything_up_to_a_fatal_error_is_in_the_journal(tmp_path: Path, fatal: type[BaseException], status: str) -> None:
+    agent = going_on([], call("note", id="c1", text="a"), fatal("x"))
+    heard: list[Event] = []
+    with pytest.raises((RunCheckpointError, Interrupted)):
+        await agent.run("go", journal=tmp_path / "run.jsonl", on_event=heard.append)
+    record = Record.load(tmp_path / "run.jsonl")
+    assert list(record) == [event for event in heard if event.seq >= 0]
+    assert record.of(RunEnded)[0].status == status
+    assert tool_texts(record.history) == ["noted a"]
 
 
 async def test_a_journal_is_for_its_owner_only_and_may_be_handed_in_open(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ async def test_the_shown_text_is_the_same_for_pieces_of_any_size(chunk: int, mod
     result = run.result
     check_record(result)
     assert (result.text, "".join(tokens), drafts) == (SHOWN, SHOWN, [SHOWN])
-    assert [(filter.notes, filter.finished) for filter in made] == [(["not for people", "nor this"], 1)]
+    assert [(one.notes, one.finished) for one in made] == [(["not for people", "nor this"], 1)]
 
 
 async def test_people_read_what_is_shown_and_the_provider_its_own_words() -> None:
@@ -122,7 +122,7 @@ async def test_each_reply_has_a_filter_of_its_own() -> None:
     made: list[Notes] = []
     agent = answering(says(f"a {OPEN}open", call("look")), "b", tools=[look], plugins=[Peels(make=lambda: Notes(made))])
     result = await agent.run("go")
-    assert (result.text, [filter.finished for filter in made]) == ("b", [1, 1])
+    assert (result.text, [one.finished for one in made]) == ("b", [1, 1])
     assert result.history[1].content == "a "
 
 
@@ -147,7 +147,7 @@ async def test_a_filter_is_told_when_a_reply_breaks_off(streaming: bool) -> None
     model = Breaks([], features=None if streaming else PLAIN)
     with pytest.raises(ModelError):
         await Agent(model, plugins=[Peels(make=lambda: Notes(made))]).run("go")
-    assert [filter.finished for filter in made] == [1]
+    assert [one.finished for one in made] == [1]
 
 
 async def test_a_reply_of_nothing_but_notes_is_an_empty_answer() -> None:

@@ -14,7 +14,7 @@ from agentfp import Pause, Record
 from agentfp.events import RunEnded, ToolEnded
 from tests.core.running import check_record
 
-PROGRAM = '''
+PROGRAM = """
 import json, sys
 from pathlib import Path
 
@@ -88,7 +88,7 @@ async def main():
 
 
 anyio.run(main, backend=sys.argv[3])
-'''
+"""
 
 
 def run(folder: Path, step: str, backend: str) -> dict[str, Any]:

@@ -81,7 +81,7 @@ async def test_images_and_documents_go_with_the_text() -> None:
 @pytest.mark.parametrize("part", [ImagePart("image/png", b"1"), DocumentPart("application/pdf", b"1")])
 async def test_parts_that_the_model_cannot_take_are_not_sent(part: Any) -> None:
     agent = answering("never", features=ModelFeatures())
-    with pytest.raises(ModelFeatureError, match="images|documents"):
+    with pytest.raises(ModelFeatureError, match=r"images|documents"):
         await agent.run(["see", part])
     model: Any = agent.model
     assert model.requests == []
@@ -113,7 +113,7 @@ def test_an_identity_names_somebody(fields: Any) -> None:
 
 
 async def test_an_unknown_option_is_named_with_the_likely_one() -> None:
-    with pytest.raises(UnknownOptionError, match="'session'.*did you mean 'session_id'"):
+    with pytest.raises(UnknownOptionError, match=r"'session'.*did you mean 'session_id'"):
         await answering("never").run("go", session="s")
 
 

@@ -93,7 +93,9 @@ async def test_however_a_run_is_watched_it_is_the_same_run(verdict: str, mode: s
     for way in WAYS:
         for features in (None, PLAIN):
             calls: list[str] = []
-            agent = answering(call("look"), TEXT, "five", tools=[look], plugins=[Judge(verdict=verdict, calls=calls)], stream=mode, features=features)
+            agent = answering(
+                call("look"), TEXT, "five", tools=[look], plugins=[Judge(verdict=verdict, calls=calls)], stream=mode, features=features
+            )
             result = await way(agent)
             record = check_record(result)
             kept = [name for name in names(record) if name != "stream.draft_discarded"]
@@ -139,10 +141,13 @@ async def test_a_run_is_known_when_it_is_over() -> None:
 
 
 async def test_an_error_of_the_reader_is_its_own() -> None:
-    with pytest.raises(ZeroDivisionError):
+    async def read() -> None:
         async with answering(TEXT).stream("go") as run:
             async for _ in run.text():
                 raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await read()
 
 
 def test_a_run_is_watched_without_a_loop() -> None:
@@ -204,7 +209,9 @@ async def test_a_run_may_choose_its_way() -> None:
 
 
 @pytest.mark.parametrize("mode", ["hold", "live"])
-@pytest.mark.parametrize(("verdict", "reason", "shown"), [("refuse", "refused", []), ("replace", "rewritten", ["four"]), ("revise", "re-ask", ["five"])])
+@pytest.mark.parametrize(
+    ("verdict", "reason", "shown"), [("refuse", "refused", []), ("replace", "rewritten", ["four"]), ("revise", "re-ask", ["five"])]
+)
 async def test_what_is_not_the_answer_is_held_or_taken_back(mode: str, verdict: str, reason: str, shown: list[str]) -> None:
     agent = answering(TEXT, "five", plugins=[Judge(verdict=verdict)], stream=mode)
     result, seen = await watch(agent)
@@ -212,7 +219,7 @@ async def test_what_is_not_the_answer_is_held_or_taken_back(mode: str, verdict: 
         assert [token.text for token in seen] == shown
     else:
         drafts = [Token(0, "one ", True), Token(1, "two ", True), Token(2, "three", True)]
-        assert seen[:4] == [*drafts, Retracted(reason, 3)]
+        assert seen[:4] == [*drafts, Retracted(reason, 3)]  # type: ignore[arg-type]
         assert [token.text for token in seen[4:]] == shown
         assert [token.index for token in seen[4:]] == list(range(len(shown)))
     check_record(result)

@@ -12,7 +12,7 @@ import pytest
 
 from agentfp import RunningLoopError, configure, tool
 from agentfp.plugin import Content, Deny, Event, Name, Note, Number, Payload, Plugin, Refuse, Replace, Revise, event, hookimpl
-from agentfp.testing import PluginCheckError, Report, call, check_plugin
+from agentfp.testing import CheckReport, PluginCheckError, call, check_plugin
 from tests.core.testing.office_hours import OfficeHours
 
 
@@ -35,7 +35,7 @@ def only(check: str, problems: str) -> bool:
 def test_a_plugin_that_keeps_the_rules_passes(made: Any) -> None:
     report = check_plugin(made)
 
-    assert isinstance(report, Report)
+    assert isinstance(report, CheckReport)
     assert report.plugin == "office_hours"
     assert set(report.checks) == {"sharing", "off", "payloads", "cancelling", "events", "resuming", "settings"}
     assert report.problems == []

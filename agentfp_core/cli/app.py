@@ -1,0 +1,80 @@
+"""The command line as a whole: its commands, each imported when it is used, and what they all share."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from agentfp_core.cli.exits import MEANINGS
+from agentfp_core.cli.extension import NOT_INSTALLED, extension, found_commands, not_installed
+
+BUILT_IN: Mapping[str, str] = {
+    "init": "agentfp_core.cli.init",
+    "run": "agentfp_core.cli.run",
+    "chat": "agentfp_core.cli.chat",
+    "steps": "agentfp_core.cli.steps",
+    "tools": "agentfp_core.cli.tools",
+    "config": "agentfp_core.cli.config",
+    "plugins": "agentfp_core.cli.plugins",
+    "doctor": "agentfp_core.cli.doctor",
+    "new-plugin": "agentfp_core.cli.new_plugin",
+}
+"""The kernel's own commands: the module whose ``app`` each is."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands: the kernel's own, those of other distributions, and those that could be installed."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Their names; nothing is imported."""
+        return list(dict.fromkeys([*BUILT_IN, *sorted({*found_commands(), *NOT_INSTALLED})]))
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """One of them, imported now."""
+        if cmd_name in BUILT_IN:
+            command = typer.main.get_command(importlib.import_module(BUILT_IN[cmd_name]).app)
+            command.name = cmd_name
+            return command
+        found = found_commands()
+        if cmd_name in found:
+            return extension(cmd_name, found[cmd_name])
+        return not_installed(cmd_name) if cmd_name in NOT_INSTALLED else None
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """The command that is meant."""
+        self.commands = dict.fromkeys(self.list_commands(ctx))  # type: ignore[arg-type]  # what a wrong name is compared with
+        return super().resolve_command(ctx, args)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import importlib.metadata
+
+        print(f"agentfp {importlib.metadata.version('agentfp')}")
+        raise typer.Exit
+
+
+def make_app() -> typer.Typer:
+    """The app; plain help in a pipe, panels on a terminal."""
+    codes = "\n\n".join(f"{code.value:>3}  {text}" for code, text in MEANINGS.items())
+    app = typer.Typer(
+        cls=Commands,
+        help="Agents whose answers can be checked.",
+        epilog=f"Exit codes:\n\n{codes}",
+        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    def root(
+        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+        version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    ) -> None: ...
+
+    app.callback()(root)
+    return app

@@ -1,0 +1,49 @@
+"""How an error is shown on the command line, and with which exit code it ends."""
+
+from __future__ import annotations
+
+from agentfp_core.cli.exits import Code
+from agentfp_core.errors import (
+    AgentfpError,
+    DecisionRequiredError,
+    InputRequestError,
+    ModelNotFoundError,
+    PauseAnswerRequiredError,
+    RecordError,
+    RunCheckpointError,
+    StaleDecisionError,
+    UsageError,
+)
+
+_WRONG_ANSWERS = (InputRequestError, DecisionRequiredError, PauseAnswerRequiredError, StaleDecisionError)
+
+
+def describe(error: BaseException) -> tuple[str, Code]:
+    """What to say of an error, and the exit code.
+
+    Args:
+        error: whatever a command raised.
+    """
+    code = code_of(error)
+    if isinstance(error, RunCheckpointError) and error.__cause__ is not None:
+        return f"the run failed in iteration {error.iteration} ({error.stage or error.phase}): {words(error.__cause__)}", code
+    return words(error), code
+
+
+def words(error: BaseException) -> str:
+    """The message of an error of the library; of another one its type too."""
+    said = str(error).strip()
+    if isinstance(error, AgentfpError):
+        return said
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def code_of(error: BaseException) -> Code:
+    """The exit code of an error."""
+    if isinstance(error, ModelNotFoundError):
+        return Code.USAGE if error.__cause__ is not None else Code.MISSING  # with a cause it is there, and broken
+    if isinstance(error, (UsageError, RecordError, OSError, *_WRONG_ANSWERS)):
+        return Code.USAGE
+    return Code.FAILED

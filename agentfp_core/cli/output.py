@@ -1,0 +1,102 @@
+"""What commands print: data on stdout, everything else on stderr, colours and columns on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def on_terminal() -> bool:
+    """Whether stdout is a terminal."""
+    return sys.stdout.isatty()
+
+
+def interactive() -> bool:
+    """Whether somebody sits there who can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def clean(text: str) -> str:
+    """A text that cannot steer the terminal: what a model or a tool wrote may hold escape sequences."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
+
+
+def shown(text: str) -> str:
+    """A text as it goes to stdout: cleaned on a terminal, as it is in a pipe."""
+    return clean(text) if on_terminal() else text
+
+
+def one_line(text: str, size: int = 100) -> str:
+    """A text in one line, cut where it is too long."""
+    line = clean(" ".join(text.split()))
+    return line if len(line) <= size else f"{line[: size - 1]}…"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console of rich, for a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def styled(text: str, style: str, stream: TextIO) -> str:
+    """A text in a style where the stream is a terminal that wants colours."""
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    codes = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
+    return f"\x1b[{codes[style]}m{text}\x1b[0m"
+
+
+def data(value: Any, *, lines: bool = False) -> None:
+    """Print JSON data.
+
+    Args:
+        value: the data.
+        lines: in one line, for output of one object a line.
+    """
+    print(json.dumps(value, ensure_ascii=False, indent=None if lines else 2, default=str), flush=lines)
+
+
+def say(text: str = "", style: str | None = None) -> None:
+    """Print a line of the command's result."""
+    line = shown(text)
+    print(line if style is None else styled(line, style, sys.stdout))
+
+
+def note(text: str, style: str | None = None) -> None:
+    """Print a line beside the result, to stderr."""
+    line = clean(text)
+    print(line if style is None else styled(line, style, sys.stderr), file=sys.stderr, flush=True)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequence[str] | None = None) -> None:
+    """Print a table: in columns with headers on a terminal, else its rows with tabs between the cells.
+
+    Args:
+        headers: of the columns.
+        rows: the cells.
+        styles: of the columns, for a terminal.
+    """
+    made = [[" ".join(str(cell).split()) if not on_terminal() else str(cell) for cell in row] for row in rows]
+    if not on_terminal():
+        for row in made:
+            print("\t".join(row))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, header_style="dim")
+    for index, header in enumerate(headers):
+        grid.add_column(header, style=None if styles is None else styles[index] or None, overflow="fold")
+    for row in made:
+        grid.add_row(*[Text(clean(cell)) for cell in row])
+    console().print(grid, soft_wrap=False)

@@ -1,0 +1,216 @@
+"""``agentfp steps``: walks through a recording or a journal, model call by model call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from agentfp_core.cli.exits import Code, CommandError
+from agentfp_core.cli.options import Json
+from agentfp_core.cli.output import data, note, one_line, say
+
+if TYPE_CHECKING:
+    from agentfp_core.model import ModelRequest
+    from agentfp_core.record import Record
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def steps(
+    file: Annotated[Path, typer.Argument(help="A recording (run --record) or a journal (run --journal).", show_default=False)],
+    call: Annotated[Optional[int], typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,  # noqa: UP045
+    full: Annotated[bool, typer.Option("--full", help="Show texts whole.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Walk through what happened in a run.
+
+    For each model call: what it was served, what it replied, what became of each tool call, who stepped in, where a person was asked.
+    """
+    from agentfp_core.record import Record
+
+    record = Record.load(file)
+    if call is not None:
+        _show_request(_request(record, call), call, record.receipt(call), as_json=as_json)
+        return
+    from agentfp_core.cli.walk import walk
+
+    walked = walk(record)
+    if as_json:
+        data(walked)
+    else:
+        _Printer(full).show(walked)
+
+
+def _request(record: Record, call: int) -> ModelRequest:
+    from agentfp_core.errors import RecordFormatError
+    from agentfp_core.events.context import Served
+
+    known = [payload.call for payload in record.of(Served)]
+    if call not in known:
+        has = f"calls {known[0]} to {known[-1]}" if known else "no model call"
+        raise CommandError(f"the recording holds no model call {call}; it has {has}")
+    try:
+        return record.served_at(call)
+    except RecordFormatError as error:
+        raise CommandError(str(error), Code.NEGATIVE) from error
+
+
+def _show_request(request: ModelRequest, call: int, receipt: str, *, as_json: bool) -> None:
+    messages = [message.to_dict() for message in request.messages]
+    tools = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in request.tools]
+    settings = json.loads(request.settings.to_json())
+    if as_json:
+        made = {"call": call, "receipt": receipt, "model": request.model, "system": request.system, "messages": messages, "tools": tools}
+        schema = None if request.output_schema_json is None else json.loads(request.output_schema_json)
+        data({**made, "settings": settings, "tool_choice": request.tool_choice, "output_schema": schema})
+        return
+    say(f"model call {call} of {request.model or 'a model without a name'}, receipt {receipt}", "bold")
+    say("system", "cyan")
+    say(_indented(request.system or "(none)"))
+    for message in request.messages:
+        say(f"{message.role}{f' ({message.tool_name})' if message.tool_name else ''}", "cyan")
+        if message.text:
+            say(_indented(message.text))
+        for wanted in message.tool_calls:
+            say(_indented(f"calls {wanted.name}({wanted.arguments_json})"))
+    for tool in request.tools:
+        say(f"tool {tool.name}", "cyan")
+        say(_indented(f"{tool.description}\n{tool.parameters_json}"))
+    if settings:
+        say(f"settings {json.dumps(settings, ensure_ascii=False)}", "dim")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+class _Printer:
+    """Prints steps for people.
+
+    Args:
+        full: whether texts are shown whole.
+    """
+
+    def __init__(self, full: bool, indent: str = "") -> None:
+        self._full = full
+        self._indent = indent
+        self._kinds: Mapping[str, Callable[[dict[str, Any]], None]] = {
+            "leg": self._leg,
+            "message": self._message,
+            "model_call": self._model_call,
+            "intervention": self._intervention,
+            "pause": self._pause,
+            "answers": self._answers,
+            "limit": self._limit,
+            "failure": self._failure,
+            "end": self._end,
+        }
+
+    def show(self, walked: dict[str, Any]) -> None:
+        """Print all of it."""
+        if walked["redacted"]:
+            note(f"this copy was redacted by {', '.join(walked['redacted'])}", "yellow")
+        if "torn_line" in walked:
+            note(f"the last line ({walked['torn_line']}) is torn and left out", "yellow")
+        for step in walked["steps"]:
+            self._kinds[step["kind"]](step)
+        if walked["unknown_events"]:
+            listed = ", ".join(f"{name} ({count})" for name, count in sorted(walked["unknown_events"].items()))
+            self._line(f"events that this environment has no type for: {listed}", "dim")
+
+    def _line(self, text: str, style: str | None = None) -> None:
+        for line in text.splitlines() or [""]:
+            say(f"{self._indent}{line}", style)
+
+    def _text(self, text: str, label: str = "") -> None:
+        shown = text if self._full else one_line(text, 160)
+        lines = shown.splitlines() or [""]
+        self._line(f"    {label}{lines[0]}")
+        for line in lines[1:]:
+            self._line(f"    {line}")
+
+    def _leg(self, step: dict[str, Any]) -> None:
+        plugins = f", plugins {', '.join(step['plugins'])}" if step["plugins"] else ""
+        self._line(f"{step['leg']} of {step['agent']} on {step['provider']}:{step['model']}{plugins}", "bold")
+        for problem in step.get("plugin_problems", ()):
+            self._line(f"  {problem}", "yellow")
+
+    def _message(self, step: dict[str, Any]) -> None:
+        self._line(f"  {step['author']} says", "cyan")
+        self._text(step["text"])
+
+    def _model_call(self, step: dict[str, Any]) -> None:
+        served = step["served"]
+        counts = f"{served['messages']} messages, {served['tools']} tools, {served['pieces']} pieces"
+        self._line(f"  model call {step['call']}: served {counts}, receipt {served['receipt'][:12]}", "cyan")
+        for edit in served.get("edits", ()):
+            self._line(f"    {edit['plugin']} edits the request: {edit['op']} {edit['target']}", "dim")
+        if not step["replied"]:
+            self._line("    no reply was accepted", "yellow")
+        else:
+            tokens = [str(step[key]) if step[key] is not None else "?" for key in ("input_tokens", "output_tokens")]
+            cost = f", ${step['usd']}" if "usd" in step else ""
+            self._line(f"    replied ({step['stop']}), {tokens[0]} + {tokens[1]} tokens{cost}, {step['duration_ms']} ms", "dim")
+        if step.get("text"):
+            self._text(step["text"], "says: ")
+        for call in step["calls"]:
+            self._call(call)
+        for other in step.get("other_events", ()):
+            self._line(f"    event {other['name']} of {other['source']}", "dim")
+
+    def _call(self, call: dict[str, Any]) -> None:
+        outcome = call["outcome"] or "waits"
+        took = f", {call['duration_ms']} ms" if call.get("ran") else ""
+        cause = f" ({call['cause']})" if call.get("cause") else ""
+        style = None if outcome == "success" else "yellow"
+        arguments = call["arguments"] if self._full else one_line(call["arguments"], 120)
+        self._line(f"    {call['tool']}({arguments}): {outcome}{cause}{took}", style)
+        for verdict in call.get("verdicts", ()):
+            why = verdict.get("reason") or verdict.get("text") or verdict.get("arguments") or ""
+            self._line(f"      {verdict['plugin']} in {verdict['phase']}: {verdict['verdict']} {one_line(why)}".rstrip(), "dim")
+        if "approval" in call:
+            approval = call["approval"]
+            by = f" by {approval['by']}" if "by" in approval else ""
+            why = f": {one_line(approval['note'])}" if "note" in approval else ""
+            changed = ", with other arguments" if approval.get("arguments_changed") else ""
+            self._line(f"      {'approved' if approval['approved'] else 'rejected'}{by}{changed}{why}", "dim")
+        if call.get("error_class"):
+            self._line(f"      {call['error_class']}: {one_line(call.get('error') or '')}", "yellow")
+        if call.get("result"):
+            self._text(call["result"], "  -> ")
+        if "nested" in call:
+            _Printer(self._full, self._indent + "      ").show(call["nested"])
+
+    def _intervention(self, step: dict[str, Any]) -> None:
+        what = {"Revise": "sends the answer back", "Refuse": "refuses", "Replace": "replaces the text"}.get(step["verdict"], step["verdict"])
+        why = step.get("reason") or step.get("key") or ""
+        self._line(f"  {step['plugin']} {what}{f': {one_line(why)}' if why else ''}", "yellow")
+        if step.get("text"):
+            self._text(step["text"])
+
+    def _pause(self, step: dict[str, Any]) -> None:
+        self._line(f"  paused in {step['phase']}", "yellow")
+        for question in step["questions"]:
+            about = f" about {question['tool']}" if question["tool"] else ""
+            self._line(f"    {question['plugin']} asks{about}: {one_line(question['prompt'])}")
+
+    def _answers(self, step: dict[str, Any]) -> None:
+        waited = f" after {step['waited_ms'] / 1000:.1f} s" if "waited_ms" in step else ""
+        self._line(f"  a person answers{waited}", "cyan")
+        for question, answer in step["answers"].items():
+            self._line(f"    {question}: {one_line(json.dumps(answer, ensure_ascii=False))}")
+
+    def _limit(self, step: dict[str, Any]) -> None:
+        self._line(f"  limit {step['reason']}: {step['action']}, {step['pending_tool_calls']} calls left undone", "yellow")
+
+    def _failure(self, step: dict[str, Any]) -> None:
+        where = f"plugin {step['plugin']} in {step['moment']} ({step['policy']})" if "plugin" in step else step["stage"]
+        self._line(f"  failed: {where}: {step['error_class']} {one_line(step.get('error') or '')}".rstrip(), "red")
+
+    def _end(self, step: dict[str, Any]) -> None:
+        self._line(f"  {step['status'].replace('_', ' ')} after {step['duration_ms']} ms", "bold")

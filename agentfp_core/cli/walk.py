@@ -1,0 +1,262 @@
+"""Folds a record into steps: what each model call was served, what it replied, what became of its calls, who stepped in.
+
+It reads whatever is there: events of types that are not installed are counted, masked texts stand as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agentfp_core.redaction import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from agentfp_core.events.base import Event
+    from agentfp_core.record import Record
+
+Step = dict[str, Any]
+"""JSON data, with ``kind`` and ``seq``."""
+
+
+def walk(record: Record) -> dict[str, Any]:
+    """The steps of a record, as JSON data.
+
+    Args:
+        record: live, recorded or read from a journal.
+
+    Returns:
+        ``steps`` in order; ``kind`` is leg, message, model_call, intervention, pause, answers, limit, failure or end.
+    """
+    walker = _Walker(record)
+    for event in record:
+        walker.take(event)
+    made: dict[str, Any] = {
+        "conversation": record.root_id,
+        "legs": len(record.headers),
+        "events": len(record),
+        "redacted": list(record.redacted),
+        "steps": walker.steps,
+        "unknown_events": walker.unknown,
+    }
+    if record.torn_line is not None:
+        made["torn_line"] = record.torn_line
+    return made
+
+
+class _Walker:
+    """The fold."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.steps: list[Step] = []
+        self.unknown: dict[str, int] = {}
+        self._call: Step | None = None
+        self._calls: dict[str, Step] = {}
+        self._tools = 0
+        self._pieces = 0
+        self._handlers: Mapping[str, Callable[[Event, Any], None]] = {
+            "agentfp.agent.run_configured": self._leg,
+            "agentfp.message.added": self._message,
+            "agentfp.context.served": self._served,
+            "agentfp.stream.llm_end": self._replied,
+            "agentfp.cost.tick": self._cost,
+            "agentfp.tool.ended": self._ended,
+            "agentfp.hook.verdict": self._verdict,
+            "agentfp.approval.decided": self._decided,
+            "agentfp.answer.drafted": self._drafted,
+            "agentfp.agent.output_schema_retry": self._schema_retry,
+            "agentfp.answer.refused": self._refused,
+            "agentfp.pause.request": self._paused,
+            "agentfp.pause.answered": self._answers,
+            "agentfp.pause.resume": self._answers,
+            "agentfp.pause.abandoned": self._abandoned,
+            "agentfp.agent.budget_exhausted": self._exhausted,
+            "agentfp.plugin.failed": self._plugin_failed,
+            "agentfp.error.fatal": self._fatal,
+            "agentfp.run.cancelled": self._cancelled,
+            "agentfp.run.ended": self._run_ended,
+        }
+
+    def take(self, event: Event) -> None:
+        """Fold one event in."""
+        from agentfp_core.events.base import RawPayload
+
+        if isinstance(event.payload, RawPayload):
+            self.unknown[event.name] = self.unknown.get(event.name, 0) + 1
+            if self._call is not None:
+                self._call.setdefault("other_events", []).append({"seq": event.seq, "name": event.name, "source": event.source})
+            return
+        handler = self._handlers.get(event.name)
+        if handler is not None:
+            handler(event, event.payload)
+
+    def _step(self, event: Event, kind: str, **values: Any) -> Step:
+        step = {"kind": kind, "seq": event.seq, "turn": event.turn, **{k: v for k, v in values.items() if v is not None}}
+        self.steps.append(step)
+        return step
+
+    # --- legs and messages ---
+
+    def _leg(self, event: Event, payload: Any) -> None:
+        plugins = [f"{plugin.name} {plugin.version}" for plugin in payload.plugins]
+        problems = list(payload.plugin_problems) or None
+        self._step(
+            event, "leg", leg=payload.leg, agent=payload.agent_id, provider=payload.provider, model=payload.model, plugins=plugins,
+            tools=list(payload.tools), plugin_problems=problems,
+        )  # fmt: skip
+
+    def _message(self, event: Event, payload: Any) -> None:
+        if payload.role == "user":
+            self._step(event, "message", author=payload.author, text=payload.content or "")
+        elif payload.role == "assistant":
+            self._reply(payload)
+        elif payload.role == "tool" and payload.tool_call_id in self._calls:
+            call = self._calls[payload.tool_call_id]
+            if payload.content is not None and payload.content_of is None:
+                call["served_as"] = payload.content
+            if payload.notes:
+                call["notes"] = list(payload.notes)
+
+    def _reply(self, payload: Any) -> None:
+        if self._call is None:
+            return
+        if payload.content:
+            self._call["text"] = payload.content
+        if payload.own is not None:
+            self._call["own_text"] = payload.own
+        for proposed in payload.tool_calls or ():
+            call = {"id": proposed.id, "tool": proposed.name, "arguments": proposed.arguments, "outcome": None}
+            self._calls[proposed.id] = call
+            self._call["calls"].append(call)
+
+    # --- model calls ---
+
+    def _served(self, event: Event, payload: Any) -> None:
+        if payload.tools is not None:
+            self._tools = len(payload.tools)
+        if payload.pieces is not None:
+            self._pieces = len(payload.pieces)
+        served = {
+            "messages": payload.messages,
+            "tools": self._tools,
+            "pieces": self._pieces,
+            "system_chars": payload.system_chars,
+            "message_chars": payload.message_chars,
+            "receipt": payload.receipt,
+        }
+        if payload.edits:
+            served["edits"] = [{"op": edit.op, "plugin": edit.plugin, "target": edit.target} for edit in payload.edits]
+        self._call = self._step(event, "model_call", call=payload.call, iteration=event.iteration, served=served, model=payload.model)
+        self._call |= {"replied": False, "calls": []}
+
+    def _replied(self, event: Event, payload: Any) -> None:
+        if self._call is None:
+            return
+        self._call |= {
+            "replied": True,
+            "stop": payload.stop_reason,
+            "duration_ms": payload.duration_ms,
+            "input_tokens": payload.input_tokens,
+            "output_tokens": payload.output_tokens,
+        }
+
+    def _cost(self, event: Event, payload: Any) -> None:
+        if self._call is not None and payload.purpose is None:
+            self._call["usd"] = payload.usd
+
+    # --- tool calls ---
+
+    def _ended(self, event: Event, payload: Any) -> None:
+        call = self._calls.get(event.call_id or "")
+        if call is None:
+            return
+        call |= {"outcome": payload.outcome, "ran": payload.ran, "duration_ms": payload.duration_ms, "result": payload.content}
+        for name in ("error_class", "error", "cause", "private"):
+            if getattr(payload, name) is not None:
+                call[name] = getattr(payload, name)
+        child = self.record.children.get(event.call_id or "")
+        if child is not None:
+            call["nested"] = walk(child)
+
+    def _verdict(self, event: Event, payload: Any) -> None:
+        verdict = {
+            name: getattr(payload, name)
+            for name in ("plugin", "phase", "verdict", "reason", "rule", "text", "arguments")
+            if getattr(payload, name) is not None
+        }
+        call = self._calls.get(event.call_id or "")
+        if call is not None:
+            call.setdefault("verdicts", []).append(verdict)
+        else:
+            self._step(event, "intervention", moment=payload.moment, **verdict)
+
+    def _decided(self, event: Event, payload: Any) -> None:
+        call = self._calls.get(event.call_id or "")
+        if call is not None:
+            decision = {"approved": payload.approved, "by": payload.by, "note": payload.note, "arguments_changed": payload.arguments_changed}
+            call["approval"] = {key: value for key, value in decision.items() if value is not None}
+
+    # --- answers ---
+
+    def _drafted(self, event: Event, payload: Any) -> None:
+        if self._call is not None:
+            self._call["draft"] = payload.text
+        self._step(event, "intervention", moment="assess_answer", plugin=payload.by, verdict="Revise", key=payload.key, text=payload.text)
+
+    def _schema_retry(self, event: Event, payload: Any) -> None:
+        self._step(
+            event, "intervention", moment="assess_answer", plugin="kernel", verdict="Revise", key="output_schema", reason=payload.error
+        )
+
+    def _refused(self, event: Event, payload: Any) -> None:
+        self._step(event, "intervention", moment=payload.moment, plugin=payload.by, verdict="Refuse", reason=payload.reason, text=payload.text)
+
+    # --- pauses ---
+
+    def _paused(self, event: Event, payload: Any) -> None:
+        questions = [
+            {"id": q.id, "kind": q.kind, "plugin": q.plugin, "tool": q.tool, "call": q.tool_call_id, "prompt": q.prompt}
+            for q in payload.questions
+        ]
+        self._step(event, "pause", pause=payload.pause_id, phase=payload.phase, questions=questions)
+
+    def _answers(self, event: Event, payload: Any) -> None:
+        waited = getattr(payload, "paused_duration_ms", None)
+        answers = {answer.id: _answer(answer.value) for answer in payload.answers}
+        self._step(event, "answers", pause=payload.pause_id, answers=answers, waited_ms=waited)
+
+    def _abandoned(self, event: Event, payload: Any) -> None:
+        self._step(event, "intervention", moment="pause", plugin="kernel", verdict="Abandon", reason="the question was dropped")
+
+    # --- ends ---
+
+    def _exhausted(self, event: Event, payload: Any) -> None:
+        self._step(event, "limit", reason=payload.reason, action=payload.action, pending_tool_calls=payload.pending_tool_calls)
+
+    def _plugin_failed(self, event: Event, payload: Any) -> None:
+        self._step(
+            event, "failure", plugin=payload.plugin, moment=payload.moment, phase=payload.phase, policy=payload.policy,
+            error_class=payload.error_class, error=payload.error,
+        )  # fmt: skip
+
+    def _fatal(self, event: Event, payload: Any) -> None:
+        self._step(event, "failure", stage=payload.stage, scope=payload.scope, error_class=payload.error_class, error=payload.error)
+
+    def _cancelled(self, event: Event, payload: Any) -> None:
+        self._step(event, "failure", stage=payload.phase, scope="run", error_class=payload.cause, error=payload.tool_name)
+
+    def _run_ended(self, event: Event, payload: Any) -> None:
+        self._step(event, "end", status=payload.status, duration_ms=payload.duration_ms)
+
+
+def _answer(text: str) -> Any:
+    """An answer as data; what was masked stays what it is."""
+    import json
+
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return PLACEHOLDER if text == PLACEHOLDER else text
+    if isinstance(data, dict) and len(data) == 1:
+        return next(iter(data.values()))
+    return data
