@@ -15,6 +15,7 @@ from agentfp_core.testing.watch import HookCall
 __all__ = [
     "AutoModel",
     "Called",
+    "CheckReport",
     "CountingIds",
     "Harness",
     "HookCall",
@@ -22,7 +23,6 @@ __all__ = [
     "PluginCheckError",
     "PluginDist",
     "RealModelRefusedError",
-    "CheckReport",
     "ScriptExhaustedError",
     "ScriptedModel",
     "StandInsOnly",

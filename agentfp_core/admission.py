@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.calling import check_verdict, each, file_verdict
-from agentfp_core.errors import AnswerRefusedError, InvalidRunInputError, MessageDeniedError, describe_type
+from agentfp_core.errors import AnswerRefusedError, InvalidRunInputError, MessageDeniedError, describe_type, text_of
 from agentfp_core.events.agent import AnswerRefused, TurnStart
 from agentfp_core.events.message import MessageAdded, MessageRepaired, ProposedCall, Thinking
 from agentfp_core.loop import End
@@ -93,10 +93,10 @@ async def admit(run: Run[Any], said: UserMessage) -> End | None:
             break
     if refused:
         plugin, verdict = refused[0]
-        run.emit(AnswerRefused(plugin, "admit_input", type(verdict.error).__name__, str(verdict.error), said.text))
+        run.emit(AnswerRefused(plugin, "admit_input", type(verdict.error).__name__, text_of(verdict.error), said.text))
         error = verdict.error
         if not isinstance(error, AnswerRefusedError):
-            error = MessageDeniedError(str(verdict.error), plugin=plugin)
+            error = MessageDeniedError(text_of(verdict.error), plugin=plugin)
             error.__cause__ = verdict.error
         return End("refused", refused_by=plugin, error=error, tell_person=verdict.tell_person)
     run.emit(MessageAdded(message_id=message_id, role="user", author="person", content=text, parts=parts_json(said.parts)))

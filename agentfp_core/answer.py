@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.calling import check_verdict, each, file_verdict
-from agentfp_core.errors import AnswerRefusedError
+from agentfp_core.errors import AnswerRefusedError, text_of
 from agentfp_core.events.agent import AnswerDrafted, AnswerNotAssessed, AnswerRefused, OutputAttempt, OutputSchemaRetry
 from agentfp_core.hookspecs import PHASES
 from agentfp_core.output import OutputProblem
@@ -125,7 +125,7 @@ class _Judge:
     def refuse(self, impl: Impl, error: Exception, tell_person: str | None) -> None:
         judged = self.judged
         judged.kind, judged.by, judged.phase, judged.error, judged.tell_person = "refused", impl.plugin, impl.phase, error, tell_person
-        self.run.emit(AnswerRefused(impl.plugin, "assess_answer", type(error).__name__, str(error), judged.draft.text))
+        self.run.emit(AnswerRefused(impl.plugin, "assess_answer", type(error).__name__, text_of(error), judged.draft.text))
 
     def revise(self, impl: Impl, verdict: Revise) -> bool:
         """Send the draft back, when that is still allowed."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from agentfp_core.errors import PluginError
+from agentfp_core.errors import PluginError, text_of
 from agentfp_core.events.hook import PluginSlow, VerdictFiled
 from agentfp_core.hook_timer import HookTimeUp
 from agentfp_core.jsontext import canonical
@@ -129,7 +129,7 @@ def file_verdict(run: Run[Any], impl: Impl, verdict: Any, call_id: str | None = 
     elif isinstance(verdict, Revise):
         payload.rule = verdict.key
     elif isinstance(verdict, Refuse):
-        payload.reason = str(verdict.error)
+        payload.reason = text_of(verdict.error)
     elif isinstance(verdict, AskPerson):
         return
     run.emit(payload, call_id=call_id, source=KERNEL)

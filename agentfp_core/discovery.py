@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agentfp_core.entrypoints import PLUGINS_GROUP, Entry, Installed, installed
-from agentfp_core.errors import PluginLoadError, nearest
+from agentfp_core.entrypoints import MODELS_GROUP, PLUGINS_GROUP, Entry, Installed, installed
+from agentfp_core.errors import ModelNotFoundError, PluginLoadError, nearest
 from agentfp_core.plugins import Plugin
 
 State: TypeAlias = Literal["found", "on", "off", "blocked", "failed", "missing"]
@@ -123,6 +123,32 @@ def the_one(name: str, entries: Sequence[Entry]) -> Entry:
 
 def _at_odds(name: str, entries: Sequence[Entry]) -> str:
     return f"{len(entries)} distributions bring {name!r}: " + " and ".join(sorted(f"{e.origin} ({e.value})" for e in entries))
+
+
+def load_provider(model: str) -> Any:
+    """Import the provider of a model's name: a callable ``(model_name: str, **settings) -> Model``.
+
+    Args:
+        model: ``provider:name``, or ``provider``.
+
+    Raises:
+        ModelNotFoundError: no installed provider has the name, and what to install; or it cannot be loaded, and why.
+    """
+    name = model.partition(":")[0]
+    entries = installed().group(MODELS_GROUP)
+    if name not in entries:
+        raise ModelNotFoundError(no_provider(model, entries))
+    try:
+        return load(the_one(name, entries[name]))
+    except PluginLoadError as error:
+        raise ModelNotFoundError(f"provider {name!r} cannot be used: {error}") from error
+
+
+def no_provider(model: str, known: Collection[str]) -> str:
+    """Words for a model whose provider is not installed."""
+    provider = model.partition(":")[0]
+    hint = nearest(provider, known) if known else "no provider is installed"
+    return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"
 
 
 def load_plugin(name: str, entries: Sequence[Entry]) -> type[Plugin]:

@@ -23,6 +23,8 @@ COMMANDS_GROUP = "agentfp.commands"
 TOOLS_GROUP = "agentfp.tools"
 """An entry point is a callable of the text after ``NAME:`` in a file's ``tools`` that gives a tool or several."""
 
+_HEADER = re.compile(r"^(Name|Version):(.*)$", re.MULTILINE | re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -106,16 +108,19 @@ def _entries(distribution: importlib.metadata.Distribution, seen: set[str], sign
     text = distribution.read_text("entry_points.txt")
     if text is None or sign not in text:
         return []
-    name = distribution.metadata["Name"]
-    if not name:
-        msg = "METADATA names no distribution"
-        raise ValueError(msg)
+    name, version = _name_and_version(distribution)
     normal = re.sub(r"[-_.]+", "-", name).lower()
     if normal in seen or importlib.metadata.distribution(name).read_text("entry_points.txt") != text:
         return []
     seen.add(normal)
-    version = distribution.version
     return [Entry(p.group, p.name, p.value, name, version, p) for p in distribution.entry_points if p.group.startswith(PREFIX)]
+
+
+def _name_and_version(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
+    """Of the metadata its head only: below it stands the whole README, which takes long to parse."""
+    head = (distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or "").split("\n\n", 1)[0]
+    found = {match[1].lower(): match[2].strip() for match in _HEADER.finditer(head)}
+    return found["name"], found["version"]
 
 
 def _folder(distribution: importlib.metadata.Distribution) -> str:

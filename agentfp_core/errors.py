@@ -523,6 +523,18 @@ class RedactedRecordError(RecordError):
     code = "ERR_RECORD_REDACTED"
 
 
+def text_of(error: BaseException) -> str:
+    """What an exception says, for the record: of a tool's own error what it says to the record only, where it says anything.
+
+    Args:
+        error: any exception, also one of the user's whose text cannot be made.
+    """
+    try:
+        return (error.detail if isinstance(error, ToolError) else None) or str(error)
+    except Exception:  # a fault in telling of a fault must not lose what it is about
+        return "[no text]"
+
+
 def describe_type(value: Any) -> str:
     """Describe what a value is without saying what it holds.
 

@@ -13,7 +13,7 @@ from agentfp_core.calling import check_verdict, each
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.compose import Composer
 from agentfp_core.delivery import Delivery
-from agentfp_core.errors import ConfigError, RunCheckpointError, RunError, RunTimeoutError, UsageError
+from agentfp_core.errors import ConfigError, RunCheckpointError, RunError, RunTimeoutError, UsageError, text_of
 from agentfp_core.events.agent import (
     AnswerRefused,
     IterationEnd,
@@ -137,7 +137,7 @@ class _Ways:
             plugin, verdict = refusal
             if end.reply is not None:
                 take_back(run, end.reply, "refused")
-            run.emit(AnswerRefused(plugin, "finish_run", type(verdict.error).__name__, str(verdict.error)))
+            run.emit(AnswerRefused(plugin, "finish_run", type(verdict.error).__name__, text_of(verdict.error)))
             end = End("refused", judged=end.judged, refused_by=plugin, error=verdict.error, tell_person=verdict.tell_person)
         elif end.reply is not None:
             let_out(run, end.reply)
@@ -155,7 +155,7 @@ class _Ways:
         stage = "call-llm" if phase == "llm" else self._running_tool() if phase == "tool" else None
         finished = run.state.completed_iterations
         self._tidy("failed")
-        run.emit(Fatal(stage or phase, "run", type(error).__name__, str(error)))
+        run.emit(Fatal(stage or phase, "run", type(error).__name__, text_of(error)))
         with anyio.CancelScope(shield=True):
             await self._finish("failed")
             await run.agent.sessions.end_run(run.session_key, emit=run.emit)

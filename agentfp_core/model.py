@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core import jsontext
-from agentfp_core.errors import (
-    ConfigError,
-    ModelFeatureError,
-    ModelNotFoundError,
-    PluginLoadError,
-    ProviderProtocolError,
-    StreamChunkError,
-    nearest,
-)
+from agentfp_core.errors import ConfigError, ModelFeatureError, ProviderProtocolError, StreamChunkError, nearest
 from agentfp_core.events.base import Payload
 from agentfp_core.guard import admit_model
 from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
@@ -386,23 +378,7 @@ def resolve_model(model: Model | str, *, settings: Mapping[str, Any] | None = No
     """
     if not isinstance(model, str):
         return model
-    from agentfp_core.discovery import load, the_one
-    from agentfp_core.entrypoints import MODELS_GROUP, installed
+    from agentfp_core.discovery import load_provider
 
-    provider, _, name = model.partition(":")
-    entries = installed().group(MODELS_GROUP)
-    if provider not in entries:
-        raise ModelNotFoundError(no_provider(model, entries))
-    try:
-        factory = load(the_one(provider, entries[provider]))
-    except PluginLoadError as error:
-        raise ModelNotFoundError(f"provider {provider!r} cannot be used: {error}") from error
-    found: Model = factory(name, **(settings or {}))
+    found: Model = load_provider(model)(model.partition(":")[2], **(settings or {}))
     return found
-
-
-def no_provider(model: str, known: Collection[str]) -> str:
-    """Words for a model whose provider is not installed."""
-    provider = model.partition(":")[0]
-    hint = nearest(provider, known) if known else "no provider is installed"
-    return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentfp_core.errors import text_of
 from agentfp_core.events.agent import RunEnded
 from agentfp_core.events.message import MessageAdded
 from agentfp_core.events.tool import Outcome, ToolEnded, ToolStarted
@@ -60,7 +61,7 @@ def end_call(
             text,
             ran,
             None if error is None else type(error).__name__,
-            None if error is None else _message_of(error),
+            None if error is None else text_of(error),
             parts_json(parts),
             private,
             fingerprint,
@@ -70,13 +71,6 @@ def end_call(
         ),
         call_id=call.id,
     )
-
-
-def _message_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # an exception of the user's whose text cannot be made must not lose the result
-        return "[no text]"
 
 
 def parts_json(parts: tuple[Part, ...]) -> str | None:

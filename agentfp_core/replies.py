@@ -55,7 +55,7 @@ class Reply:
 class _Shower:
     """The way of a reply's text to those who watch: filters, then out as tokens or held back."""
 
-    def __init__(self, run: Run[Any], filters: list[ReplyFilter]) -> None:
+    def __init__(self, run: Run[Any], filters: list[ReplyFilter], *, tools: bool) -> None:
         self.run = run
         self.filters = filters
         self.pieces: list[str] = []
@@ -63,7 +63,7 @@ class _Shower:
         self.tokens = 0
         self._watched = run.wants(Token.event_name)
         self._live = run.stream_mode == "live"
-        self._draft = run.agent.may_replace_answers or bool(run.agent.plugin_set.table["finish_run"])
+        self._draft = tools or run.agent.may_replace_answers or bool(run.agent.plugin_set.table["finish_run"])
 
     def feed(self, text: str) -> None:
         for item in self.filters:
@@ -114,7 +114,7 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
         ModelError: the call failed or the reply is malformed.
     """
     run.phase = "llm"
-    shower = _Shower(run, [make(run) for make in run.agent.reply_filters])
+    shower = _Shower(run, [make(run) for make in run.agent.reply_filters], tools=bool(request.tools))
     begun = run.clock.monotonic_ns()
     try:
         response = await _streamed(run, request, model, shower) if model.features.streaming else await model.complete(request)

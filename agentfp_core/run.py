@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agentfp_core.billing import bill
-from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, describe_type, nearest
+from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, describe_type, nearest, text_of
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, check_payload
 from agentfp_core.events.catalog import CATALOG
@@ -225,7 +225,7 @@ class Run(Generic[Deps]):
             if not self._in_listener:
                 self._in_listener = True
                 try:
-                    self.emit(Fatal("listener", "observer", type(failure).__name__, str(failure)), source=KERNEL)
+                    self.emit(Fatal("listener", "observer", type(failure).__name__, text_of(failure)), source=KERNEL)
                 finally:
                     self._in_listener = False
 
@@ -386,7 +386,7 @@ class Run(Generic[Deps]):
     def plugin_failed(self, plugin: str, moment: str, phase: str, policy: OnError, error: BaseException) -> None:
         """File that a hook raised and what was done about it."""
         self.plugin_failures[plugin] = self.plugin_failures.get(plugin, 0) + 1
-        self.emit(PluginFailed(plugin, moment, phase, policy, type(error).__name__, str(error)), source=KERNEL)
+        self.emit(PluginFailed(plugin, moment, phase, policy, type(error).__name__, text_of(error)), source=KERNEL)
 
 
 def run_options(agent: Agent[Any, Any], options: Mapping[str, Any] | None) -> dict[str, Any]:

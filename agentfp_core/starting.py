@@ -85,6 +85,10 @@ class CallOptions:
             raise TypeError(f"identity takes an Identity, got a {type(self.identity).__name__}")
         if self.timeout is not None and not self.timeout > 0:
             raise TypeError(f"timeout takes seconds above 0, got {self.timeout!r}")
+        if self.limits is not None and not isinstance(self.limits, Limits):
+            raise TypeError(f"limits takes a Limits, got a {type(self.limits).__name__}")
+        if self.stream not in (None, "hold", "live"):
+            raise TypeError(f"stream takes 'hold' or 'live', got {self.stream!r}")
 
 
 def open_run(

@@ -19,6 +19,8 @@ HEADER = """\
 # Every direct and indirect dependency of every distribution here, at the version the tests ran with.
 # Written by `make pins`; applied by `make setup`.
 """
+OWN = "agentfp-"
+"""Begins the names of the sister distributions; extras name them, also those that are not in the checkout."""
 TOOLS = ("uv", "uv-build")
 """Build tools, which stand outside the environment and are pinned by hand."""
 
@@ -46,7 +48,7 @@ def closure(lines: Iterable[str]) -> tuple[dict[str, str], set[str]]:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": asked_extra}):
             continue
         name = canonicalize_name(requirement.name)
-        if name in local:
+        if name in local or name.startswith(OWN):
             continue
         try:
             found = importlib.metadata.distribution(name)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
 from agentfp_core.cli.exits import MEANINGS
 from agentfp_core.cli.extension import NOT_INSTALLED, extension, found_commands, not_installed
+from agentfp_core.entrypoints import Entry
 
 BUILT_IN: Mapping[str, str] = {
     "init": "agentfp_core.cli.init",
@@ -30,25 +32,44 @@ BUILT_IN: Mapping[str, str] = {
 class Commands(TyperGroup):
     """The group of all commands: the kernel's own, those of other distributions, and those that could be installed."""
 
+    @cached_property
+    def found(self) -> Mapping[str, tuple[Entry, ...]]:
+        """The commands that other distributions bring; looked up once a command line."""
+        return found_commands()
+
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Their names; nothing is imported."""
-        return list(dict.fromkeys([*BUILT_IN, *sorted({*found_commands(), *NOT_INSTALLED})]))
+        return list(dict.fromkeys([*BUILT_IN, *sorted({*self.found, *NOT_INSTALLED})]))
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """One of them, imported now."""
         if cmd_name in BUILT_IN:
             command = typer.main.get_command(importlib.import_module(BUILT_IN[cmd_name]).app)
             command.name = cmd_name
-            return command
-        found = found_commands()
-        if cmd_name in found:
-            return extension(cmd_name, found[cmd_name])
-        return not_installed(cmd_name) if cmd_name in NOT_INSTALLED else None
+        elif cmd_name in self.found:
+            command = extension(cmd_name, self.found[cmd_name])
+        elif cmd_name in NOT_INSTALLED:
+            command = not_installed(cmd_name)
+        else:
+            return None
+        _set_markup(command)
+        return command
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """The command that is meant."""
-        self.commands = dict.fromkeys(self.list_commands(ctx))  # type: ignore[arg-type]  # what a wrong name is compared with
+        self.commands: Any = dict.fromkeys(self.list_commands(ctx))  # what a wrong name is compared with
         return super().resolve_command(ctx, args)
+
+
+def _markup() -> Literal["rich"] | None:
+    return "rich" if sys.stdout.isatty() else None
+
+
+def _set_markup(command: Any) -> None:
+    """Plain help in a pipe, panels on a terminal."""
+    command.rich_markup_mode = _markup()
+    for inner in getattr(command, "commands", {}).values():
+        _set_markup(inner)
 
 
 def _version(wanted: bool) -> None:
@@ -60,13 +81,13 @@ def _version(wanted: bool) -> None:
 
 
 def make_app() -> typer.Typer:
-    """The app; plain help in a pipe, panels on a terminal."""
+    """The app."""
     codes = "\n\n".join(f"{code.value:>3}  {text}" for code, text in MEANINGS.items())
     app = typer.Typer(
         cls=Commands,
         help="Agents whose answers can be checked.",
         epilog=f"Exit codes:\n\n{codes}",
-        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        rich_markup_mode=_markup(),
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

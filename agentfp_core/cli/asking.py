@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentfp_core.cli.answers import answer_of
-from agentfp_core.cli.output import clean, say, styled
+from agentfp_core.cli.output import clean, one_line, say, styled
 from agentfp_core.verdicts import approve, reject
 
 if TYPE_CHECKING:
@@ -94,8 +94,11 @@ def _show(question: Question, of: str) -> None:
         if question.arguments:
             say("  )", "bold")
     say(f"  {question.prompt}")
-    if question.context is not None:
-        say(f"  {json.dumps(question.context, ensure_ascii=False)}", "dim")
+    if question.plugin == "kernel" and isinstance(question.context, dict):
+        does = (question.context.get("will_do") or {}).get("description") or ""
+        say(f"  {does.splitlines()[0] if does else ''}", "dim")
+    elif question.context is not None:
+        say(f"  {one_line(json.dumps(question.context, ensure_ascii=False), 600)}", "dim")
 
 
 def _pretty(arguments: Mapping[str, Any]) -> list[str]:

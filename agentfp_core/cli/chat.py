@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,14 +24,14 @@ LEAVE = ("/exit", "/quit")
 
 @app.command()
 def chat(
-    target: Annotated[Optional[str], typer.Argument(metavar="[AGENT]", help="An agent in code: app.agents:support.")] = None,  # noqa: UP045
+    target: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="An agent in code: app.agents:support.")] = None,
     config: ConfigFile = None,
     agent: AgentName = None,
     env: Overlay = None,
     model: ModelName = None,
     deps: DepsPath = None,
-    by: Annotated[Optional[str], typer.Option(help="Who answers questions; stands on the record.", metavar="NAME")] = None,  # noqa: UP045
-    record: Annotated[Optional[Path], typer.Option(help="Save the recording at the end.", metavar="FILE")] = None,  # noqa: UP045
+    by: Annotated[str | None, typer.Option(help="Who answers questions; stands on the record.", metavar="NAME")] = None,
+    record: Annotated[Path | None, typer.Option(help="Save the recording at the end.", metavar="FILE")] = None,
     redact: Annotated[bool, typer.Option("--redact", help="Mask everything that was said in the recording.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -51,7 +51,9 @@ def chat(
     drive = Drive(found, deps=deps, record=record, redact=redact, by=by, ask=people, live=Live(on_terminal() and not as_json))
     import anyio
 
-    leave(anyio.run(_talk, drive, _messages(people), as_json))
+    code = anyio.run(_talk, drive, _messages(people), as_json)
+    drive.tell_saved()
+    leave(code)
 
 
 def _messages(people: bool) -> Iterator[str]:
@@ -119,6 +121,6 @@ def _show(drive: Drive, result: RunResult[Any], *, as_json: bool) -> Code:
     else:
         if result.status in ("answered", "stopped_early") and result.text:
             drive.live.finish(result.text)
-        outcome.tell(result, kept=None)
+        outcome.tell(result)
         drive.live.summary(result)
     return outcome.code_of(result)

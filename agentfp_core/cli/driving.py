@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 
 class RunFailedError(CommandError):
-    """A run failed; the error is chained."""
+    """A run failed; the error is chained.
+
+    Args:
+        text: what to say.
+        code: the exit code.
+        kind: name of the error's type.
+    """
+
+    def __init__(self, text: str, code: Code, kind: str) -> None:
+        self.kind = kind
+        super().__init__(text, code)
 
 
 @dataclass
@@ -39,6 +49,7 @@ class Drive:
         call: further options of each leg.
         runs: the legs so far.
         recorded: gives what is saved; the last leg's record when None.
+        saved: whether the recording was written.
     """
 
     agent: Agent[Any, Any]
@@ -51,6 +62,7 @@ class Drive:
     call: dict[str, Any] = field(default_factory=dict)
     runs: list[Run[Any]] = field(default_factory=list)
     recorded: Callable[[], Record] | None = None
+    saved: bool = False
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Drive]:
@@ -90,13 +102,14 @@ class Drive:
 
     async def _leg(self, leg: Awaitable[RunResult[Any]]) -> RunResult[Any]:
         from agentfp_core.cli.errors import describe
-        from agentfp_core.errors import AgentfpError
+        from agentfp_core.errors import AgentfpError, RunCheckpointError
 
         try:
             return await leg
         except Exception as error:
             text, code = describe(error)
-            raise RunFailedError(text, code if isinstance(error, AgentfpError) else Code.FAILED) from error
+            cause = error.__cause__ if isinstance(error, RunCheckpointError) and error.__cause__ is not None else error
+            raise RunFailedError(text, code if isinstance(error, AgentfpError) else Code.FAILED, type(cause).__name__) from error
         finally:
             self.live.close()
 
@@ -113,8 +126,12 @@ class Drive:
         except OSError as error:
             note(f"the recording cannot be written to {self.record}: {error.strerror}", "red")
         else:
-            if self.live.on:
-                note(f"recorded in {self.record}; look at it with: agentfp steps {self.record}", "dim")
+            self.saved = True
+
+    def tell_saved(self) -> None:
+        """Say where the recording is, on a terminal."""
+        if self.saved and self.live.on:
+            note(f"recorded in {self.record}; agentfp steps {self.record} walks through it", "dim")
 
     async def _shut_down(self) -> None:
         import anyio

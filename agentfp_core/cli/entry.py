@@ -80,7 +80,7 @@ def _usage(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         if context is not None:
             print(context.get_help())
-        return Code.OK if context is None or context.parent is None else Code.USAGE
+        return Code.OK
     if context is not None:
         note(context.get_usage())
     hint = f"; see {context.command_path} --help" if context is not None else ""

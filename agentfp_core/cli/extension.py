@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -16,9 +16,6 @@ from agentfp_core.cli.exits import Code, CommandError
 from agentfp_core.discovery import load, the_one
 from agentfp_core.entrypoints import COMMANDS_GROUP, Entry, installed
 from agentfp_core.errors import PluginLoadError
-
-if TYPE_CHECKING:
-    from typer.main import TyperGroup
 
 NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
     "check": ("Judge the answers of any agent's transcript.", 'pip install "agentfp[check]"'),
@@ -87,7 +84,11 @@ def not_installed(name: str) -> Any:
 
 
 def _stub(name: str, help_text: str, said: str) -> Any:
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    if sys.stdout.isatty():
+        from rich.markup import escape
+
+        help_text = escape(help_text)
+    app = typer.Typer(add_completion=False)
 
     def run() -> None:
         raise CommandError(said, Code.MISSING)

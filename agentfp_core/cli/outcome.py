@@ -80,15 +80,16 @@ def question_json(question: Question) -> dict[str, Any]:
     }
 
 
-def tell(result: RunResult[Any], *, kept: Path | None) -> None:
+def tell(result: RunResult[Any], *, kept: Path | None = None, again: str | None = None) -> None:
     """Say on stderr what is not an answer.
 
     Args:
         result: the result.
         kept: the file that the pause was written to.
+        again: the command line that means the same agent; None where a pause cannot be gone on with.
     """
     if result.pause is not None:
-        _tell_pause(result.pause, kept)
+        _tell_pause(result.pause, kept, again)
     elif result.refused:
         note(f"refused by {result.refused_by}: {result.error}", "red")
         if result.tell_person:
@@ -101,16 +102,18 @@ def tell(result: RunResult[Any], *, kept: Path | None) -> None:
         note(f"plugin {plugin} failed {times} times; `agentfp steps` over a recording says where", "yellow")
 
 
-def _tell_pause(pause: Pause, kept: Path | None) -> None:
+def _tell_pause(pause: Pause, kept: Path | None, again: str | None) -> None:
     note("the run is paused:", "yellow")
     for question in pause.questions:
         about = f" {question.tool}({one_line(json.dumps(dict(question.arguments or {}), ensure_ascii=False))})" if question.tool else ""
         note(f"  {question.id}  {question.kind}{about}  {question.prompt}")
+    if again is None:
+        return
     first = pause.questions[0] if pause.questions else None
     answer = "" if first is None else f" --answer {first.id}={'approve' if first.kind == 'decision' else 'VALUE'}"
     if kept is None:
         note("it was not kept; with --save-pause FILE (or --json > FILE) a paused run can be gone on with:")
-    note(f"  agentfp run --resume {kept or 'FILE'}{answer}")
+    note(f"  {again} --resume {kept or 'FILE'}{answer}")
 
 
 # --- files ----------------------------------------------------------------------------------------------------------------

@@ -27,7 +27,9 @@ def interactive() -> bool:
 
 def clean(text: str) -> str:
     """A text that cannot steer the terminal: what a model or a tool wrote may hold escape sequences."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
+    return _CONTROL.sub(
+        lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n")
+    )
 
 
 def shown(text: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +24,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def run(
     words: Annotated[
-        Optional[list[str]],  # noqa: UP045 - typer reads it at run time
+        list[str] | None,
         typer.Argument(metavar="[AGENT] QUESTION", help="The question, or - for stdin. Before it, an agent in code: app.agents:support."),
     ] = None,
     config: ConfigFile = None,
@@ -31,17 +32,17 @@ def run(
     env: Overlay = None,
     model: ModelName = None,
     deps: DepsPath = None,
-    resume: Annotated[Optional[str], typer.Option(help="Go on with the pause in this file, or - for stdin.", metavar="FILE")] = None,  # noqa: UP045
+    resume: Annotated[str | None, typer.Option(help="Go on with the pause in this file, or - for stdin.", metavar="FILE")] = None,
     answer: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="An answer: approve, reject, 'reject: WHY', or a value. Once for each question.", metavar="ID=VALUE"),
     ] = None,
-    by: Annotated[Optional[str], typer.Option(help="Who answers; stands on the record.", metavar="NAME")] = None,  # noqa: UP045
-    save_pause: Annotated[Optional[Path], typer.Option(help="Where to keep a paused run.", metavar="FILE")] = None,  # noqa: UP045
-    record: Annotated[Optional[Path], typer.Option(help="Save the recording; agentfp steps FILE walks through it.", metavar="FILE")] = None,  # noqa: UP045
+    by: Annotated[str | None, typer.Option(help="Who answers; stands on the record.", metavar="NAME")] = None,
+    save_pause: Annotated[Path | None, typer.Option(help="Where to keep a paused run.", metavar="FILE")] = None,
+    record: Annotated[Path | None, typer.Option(help="Save the recording; agentfp steps FILE walks through it.", metavar="FILE")] = None,
     redact: Annotated[bool, typer.Option("--redact", help="Mask everything that was said in the recording.")] = False,
-    journal: Annotated[Optional[Path], typer.Option(help="Stream the run to a private journal.", metavar="FILE")] = None,  # noqa: UP045
-    timeout: Annotated[Optional[float], typer.Option(help="Seconds for each leg of the run.")] = None,  # noqa: UP045
+    journal: Annotated[Path | None, typer.Option(help="Stream the run to a private journal.", metavar="FILE")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds for each leg of the run.")] = None,
     as_json: Json = False,
 ) -> None:
     """Ask an agent, and show what it does.
@@ -72,7 +73,8 @@ def run(
         call={"journal": journal, "timeout": timeout},
     )
     result = _go(drive, question, pause, answer or [], as_json=as_json)
-    _end(drive, result, save_pause, as_json=as_json)
+    again = _again(target, {"--config": config, "--agent": agent, "--env": env, "--model": model, "--deps": deps})
+    _end(drive, result, save_pause, again, as_json=as_json)
 
 
 def _words(words: list[str], *, resuming: bool) -> tuple[str | None, str]:
@@ -80,7 +82,9 @@ def _words(words: list[str], *, resuming: bool) -> tuple[str | None, str]:
     from agentfp_core.cli.subject import is_import_path
 
     if len(words) > 2 or (resuming and len(words) > 1):
-        raise CommandError(f"run takes {'an agent' if resuming else 'an agent and a question'}, got {len(words)} words; put the question in quotes")
+        raise CommandError(
+            f"run takes {'an agent' if resuming else 'an agent and a question'}, got {len(words)} words; put the question in quotes"
+        )
     if resuming:
         return (words[0] if words else None), ""
     if len(words) == 1 and not is_import_path(words[0]):
@@ -114,7 +118,7 @@ def _go(drive: Drive, question: str, pause: Pause | None, answers: list[str], *,
         return anyio.run(_legs, drive, question, pause, answers)
     except RunFailedError as error:
         if as_json and error.code is Code.FAILED:
-            data({"status": "failed", "error": str(error), "type": type(error.__cause__).__name__})
+            data({"status": "failed", "error": str(error), "type": error.kind})
         raise
 
 
@@ -140,7 +144,13 @@ def _answers(drive: Drive, pause: Pause, given: list[str]) -> dict[str, Any]:
     return answers
 
 
-def _end(drive: Drive, result: RunResult[Any], save_pause: Path | None, *, as_json: bool) -> None:
+def _again(target: str | None, options: dict[str, Any]) -> str:
+    """The command that means the same agent."""
+    given = [part for option, value in options.items() if value is not None for part in (option, str(value))]
+    return shlex.join(["agentfp", "run", *([target] if target is not None else []), *given])
+
+
+def _end(drive: Drive, result: RunResult[Any], save_pause: Path | None, again: str, *, as_json: bool) -> None:
     from agentfp_core.cli import outcome
 
     if result.pause is not None and save_pause is not None:
@@ -150,7 +160,7 @@ def _end(drive: Drive, result: RunResult[Any], save_pause: Path | None, *, as_js
     else:
         if result.status in ("answered", "stopped_early") and result.text:
             drive.live.finish(result.text)
-        outcome.tell(result, kept=save_pause)
+        outcome.tell(result, kept=save_pause, again=again)
         drive.live.summary(result)
+        drive.tell_saved()
     leave(outcome.code_of(result))
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def steps(
     file: Annotated[Path, typer.Argument(help="A recording (run --record) or a journal (run --journal).", show_default=False)],
-    call: Annotated[Optional[int], typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,  # noqa: UP045
+    call: Annotated[int | None, typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,
     full: Annotated[bool, typer.Option("--full", help="Show texts whole.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -187,7 +187,9 @@ class _Printer:
             _Printer(self._full, self._indent + "      ").show(call["nested"])
 
     def _intervention(self, step: dict[str, Any]) -> None:
-        what = {"Revise": "sends the answer back", "Refuse": "refuses", "Replace": "replaces the text"}.get(step["verdict"], step["verdict"])
+        what = {"Revise": "sends the answer back", "Refuse": "refuses", "Replace": "replaces the text"}.get(
+            step["verdict"], step["verdict"]
+        )
         why = step.get("reason") or step.get("key") or ""
         self._line(f"  {step['plugin']} {what}{f': {one_line(why)}' if why else ''}", "yellow")
         if step.get("text"):

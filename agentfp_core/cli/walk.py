@@ -193,7 +193,12 @@ class _Walker:
     def _decided(self, event: Event, payload: Any) -> None:
         call = self._calls.get(event.call_id or "")
         if call is not None:
-            decision = {"approved": payload.approved, "by": payload.by, "note": payload.note, "arguments_changed": payload.arguments_changed}
+            decision = {
+                "approved": payload.approved,
+                "by": payload.by,
+                "note": payload.note,
+                "arguments_changed": payload.arguments_changed,
+            }
             call["approval"] = {key: value for key, value in decision.items() if value is not None}
 
     # --- answers ---
@@ -209,7 +214,9 @@ class _Walker:
         )
 
     def _refused(self, event: Event, payload: Any) -> None:
-        self._step(event, "intervention", moment=payload.moment, plugin=payload.by, verdict="Refuse", reason=payload.reason, text=payload.text)
+        self._step(
+            event, "intervention", moment=payload.moment, plugin=payload.by, verdict="Refuse", reason=payload.reason, text=payload.text
+        )
 
     # --- pauses ---
 

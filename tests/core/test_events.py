@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import warnings
 from typing import Any
 
@@ -29,9 +31,10 @@ from agentfp.events import (
     part,
 )
 from agentfp.plugin import Plugin, RequestDraft, Run, hookimpl
-from agentfp_core.events.catalog import DOMAINS as domains
+from agentfp.testing import ScriptedModel, call
+from agentfp_core import events
 from agentfp_core.events.base import check_payload, marks_of
-from tests.core.running import ScriptedModel, call, check_record
+from tests.core.running import check_record
 
 pytestmark = pytest.mark.anyio
 
@@ -60,10 +63,10 @@ def emitting(payload: Any, **emit: Any) -> Plugin:
 
 
 def test_every_payload_class_of_every_module_is_in_the_catalog_under_its_own_name() -> None:
+    modules = [importlib.import_module(f"agentfp_core.events.{found.name}") for found in pkgutil.iter_modules(events.__path__)]
     declared = [
         value
-        for module in domains
-        if inspect.ismodule(module) and module.__name__.startswith("agentfp_core.events.")
+        for module in modules
         for value in vars(module).values()
         if inspect.isclass(value) and issubclass(value, Payload) and value.__module__ == module.__name__ and value.event_name
     ]

@@ -49,7 +49,8 @@ def look(n: int = 0) -> str:
 
 async def test_phases_come_in_their_order_and_plugins_in_that_of_the_list() -> None:
     seen: list[tuple[str, str, str]] = []
-    agent = answering(call("look"), "done", tools=[look], plugins=[everywhere("second")(seen=seen), everywhere("first")(seen=seen)])
+    first, second = everywhere("first"), everywhere("second")
+    agent = answering(call("look"), "done", tools=[look], plugins=[second(seen=seen), first(seen=seen)])
     result = await agent.run("go")
     check_record(result)
     served = [(moment, phase) for moment, phase in MOMENTS if moment == "serve_context"]

@@ -10,9 +10,10 @@ import pydantic
 import pytest
 
 from agentfp import AnswerRefusedError, ConfigError, Limits, Prices, RunTimeoutError, ToolContext, UnknownOptionError, tool
-from agentfp.events import CostTick, HelperReplied, LimitHit
+from agentfp.events import CostTick, HelperReplied, LimitHit, PluginSlow
 from agentfp.model import ModelError, ModelRequest, ModelResponse, Usage
 from agentfp.plugin import AnswerDraft, Message, Plugin, Refuse, Registry, Run, hookimpl
+from agentfp_core import calling
 from tests.core.running import ScriptedModel, answering, call, check_record, last_request, names, says
 
 pytestmark = pytest.mark.anyio
@@ -200,6 +201,23 @@ async def test_a_refused_run_comes_to_its_end_too() -> None:
     ends: list[Any] = []
     await answering("x", plugins=[Refuses(), Watches(ends=ends)]).run("go")
     assert ends == [("refused", 1)]
+
+
+async def test_a_sync_hook_that_holds_up_the_loop_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Holds(Plugin):
+        name = "holds"
+
+        @hookimpl(phase="authorize")
+        def before_tool(self) -> None:
+            return None
+
+        @hookimpl(phase="stand")
+        async def assess_answer(self) -> None:
+            return None
+
+    monkeypatch.setattr(calling, "SLOW_SYNC_SECONDS", 0)
+    result = await answering([call("look"), call("look")], call("look"), "x", tools=[look], plugins=[Holds()]).run("go")
+    assert [(slow.plugin, slow.moment) for slow in check_record(result).of(PluginSlow)] == [("holds", "before_tool")]
 
 
 # --- contributing ---------------------------------------------------------------------------------------------------------------------

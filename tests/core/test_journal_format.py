@@ -14,8 +14,8 @@ import pytest
 from agentfp import Agent, Journal, Pause, Record, RunResult, ToolContext, approve, tool
 from agentfp.events import ToolDispatched
 from agentfp.plugin import CallView, Deny, Plugin, RequestDraft, hookimpl
-from agentfp_core.clock import CountingIds, StepClock
-from tests.core.running import ScriptedModel, call, check_record
+from agentfp.testing import CountingIds, ScriptedModel, StepClock, call
+from tests.core.running import check_record
 
 pytestmark = pytest.mark.anyio
 

@@ -13,23 +13,9 @@ from agentfp import Checkpoint, Limits, Pause, Record, RunResult
 from agentfp.events import Event, Served
 from agentfp.plugin import memo_of
 from agentfp_core.state import RunState
-from tests.core.random_runs import (
-    KINDS,
-    Meddling,
-    Scene,
-    Step,
-    Watcher,
-    calls_of,
-    calm_steps,
-    check_order,
-    check_settled,
-    limits,
-    meddlings,
-    outcomes_of,
-    scene_of,
-    scripts,
-    shown,
-)
+from tests.core.random_plugins import Meddling, Watcher, meddlings
+from tests.core.random_runs import KINDS, Scene, Step, calm_steps, limits, scene_of, scripts
+from tests.core.run_laws import calls_of, check_order, check_settled, outcomes_of, shown
 
 backends = st.sampled_from(["asyncio", "trio"])
 plugins = st.lists(meddlings, max_size=3)
@@ -232,6 +218,14 @@ def test_a_run_that_paused_ends_as_one_that_knew_the_answers(script: list[list[S
     assert without_notes == [(m[0], m[1], *m[3:]) for m in shown(record.history)]
     assert (RunState.of(stored).usage, RunState.of(stored).usd) == (RunState.of(record).usage, RunState.of(record).usd)
     assert len(scene.model.requests) == len(knowing.model.requests)
+
+
+def test_a_pause_over_a_batch_with_an_unknown_tool_can_be_resumed() -> None:
+    script = [[Step("unknown", 0), Step("plain", 1)]]
+    scene, record, pauses = anyio.run(lambda: paused_and_stored(script, [Meddling("before_tool", "peel", "ask")], rejecting=False))
+    assert pauses == 1
+    assert sorted(one.outcome for one in outcomes_of(record).values()) == ["failure", "success"]
+    check(record, scene)
 
 
 @settings(max_examples=10)

@@ -99,6 +99,8 @@ async def test_parts_that_the_model_cannot_take_are_not_sent(part: Any) -> None:
         {"identity": {"principal": "ann"}},
         {"timeout": 0},
         {"timeout": -1},
+        {"limits": {"iterations": 3}},
+        {"stream": "sometimes"},
     ],
 )
 async def test_wrong_options_are_refused(options: dict[str, Any]) -> None:

@@ -124,6 +124,21 @@ async def test_a_failure_reaches_whoever_watches(way: Callable[[Agent[Any, Any]]
         await way(answering(ModelError("away")))
 
 
+async def test_the_error_comes_after_the_events_that_led_to_it() -> None:
+    seen: list[Any] = []
+    async with answering(ModelError("away")).stream("go") as run:
+        with pytest.raises(ModelError, match="away"):
+            await _into(seen, run)
+        with pytest.raises(ModelError, match="away"):
+            await _into([], run.text())
+    assert names(seen)[-2:] == ["error.fatal", "run.ended"]
+
+
+async def _into(seen: list[Any], source: Any) -> None:
+    async for item in source:
+        seen.append(item)  # noqa: PERF401 - what came before an error is kept
+
+
 async def test_a_run_is_known_when_it_is_over() -> None:
     async def wait(request: ModelRequest) -> str:
         await anyio.sleep_forever()
@@ -228,6 +243,7 @@ async def test_what_is_not_the_answer_is_held_or_taken_back(mode: str, verdict: 
 async def test_text_beside_calls_is_no_answer() -> None:
     agent = answering(says("Let me look", call("look")), "done", tools=[look], stream="live")
     _, seen = await watch(agent)
+    assert all(item.draft for item in seen if isinstance(item, Token))
     assert [item.text if isinstance(item, Token) else item for item in seen] == ["Let ", "me ", "look", Retracted("tool-calls", 3), "done"]
     agent = answering(says("Let me look", call("look")), "done", tools=[look], stream="hold")
     assert [token.text for token in (await watch(agent))[1]] == ["done"]

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 from agentfp import Agent, Config, ConfigError, load_config
+from agentfp.plugin import Plugin
 from agentfp_core.config.secret import is_secret_name
 
 Load = Callable[..., Config]
@@ -204,3 +206,15 @@ def test_a_table_that_only_looks_like_a_reference_stays_one(load: Load) -> None:
 )
 def test_names_of_secrets(name: str, secret: bool) -> None:
     assert is_secret_name(name) is secret
+
+
+def test_settings_given_in_code_stand_in_no_traceback() -> None:
+    class Keyed(Plugin):
+        name = "keyed"
+
+        class Settings(Plugin.Settings):
+            key: pydantic.SecretStr = pydantic.Field(max_length=3)
+
+    with pytest.raises(ConfigError, match="setting 'key' is refused") as caught:
+        Keyed(key=SECRET)
+    assert hidden("".join(traceback.format_exception(caught.value)))

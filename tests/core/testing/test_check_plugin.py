@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, ClassVar
 
 import pytest
 
 from agentfp import RunningLoopError, configure, tool
+from agentfp.events import ToolEnded
+from agentfp.model import ModelRequest, ModelResponse, ModelWrapper
 from agentfp.plugin import Content, Deny, Event, Name, Note, Number, Payload, Plugin, Refuse, Replace, Revise, event, hookimpl
 from agentfp.testing import CheckReport, PluginCheckError, call, check_plugin
 from tests.core.testing.office_hours import OfficeHours
@@ -358,6 +360,52 @@ class Converting(Plugin):
 
 def test_a_cancellation_that_becomes_an_error_is_found() -> None:
     assert "[cancelling] a run cancelled in before_tool (resolve) went on to its end" in problems_of(Converting())
+
+
+class Stubborn(ModelWrapper):
+    """Answers when it is cancelled."""
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        try:
+            return await self.inner.complete(request)
+        except asyncio.CancelledError:
+            return ModelResponse(text="Nothing happened.")
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelResponse]:
+        yield await self.complete(request)
+
+
+class Wrapping(Plugin):
+    """Serves each call with a wrapped model."""
+
+    name = "wrapping"
+
+    @hookimpl(phase="route")
+    def serve_context(self, draft: Any, run: Any) -> None:
+        draft.use_model(Stubborn(run.model))
+
+
+def test_a_cancellation_that_a_plugins_model_swallows_is_found() -> None:
+    assert "[cancelling] a run cancelled in a model call went on to its end" in problems_of(Wrapping())
+
+
+class Settling(Plugin):
+    """Closes calls when a run was cancelled, which the kernel does."""
+
+    name = "settling"
+
+    @hookimpl
+    def finish_run(self, run: Any, outcome: str) -> None:
+        if outcome == "cancelled":
+            for ended in run.record.events(ToolEnded.event_name):
+                if ended.payload.outcome == "cancelled":
+                    run.emit(ToolEnded("cancelled", 0, "again"), call_id=ended.call_id)
+
+
+def test_a_second_outcome_of_a_cancelled_call_is_found() -> None:
+    found = problems_of(Settling(), may_emit=[ToolEnded.event_name])
+
+    assert "[cancelling] after a run was cancelled in a tool: call c_check_wait of 'check_wait' has 1 starts and 2 outcomes" in found
 
 
 # --- memos --------------------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,73 @@
+"""``agentfp init``: a small working project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentfp_core.cli.exits import CommandError
+from agentfp_core.cli.options import Json
+from agentfp_core.cli.output import data, note, say
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where; made if it is not there.")] = Path(),
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="provider:name; what is installed when left out.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a small working project.
+
+    That is agentfp.toml, a module with tools, and a test. Overwrites nothing.
+    """
+    from agentfp_core.cli.subject import NO_PROVIDER
+    from agentfp_core.cli.templates import project
+    from agentfp_core.entrypoints import MODELS_GROUP, installed
+
+    providers = sorted(installed(MODELS_GROUP).group(MODELS_GROUP))
+    chosen = model or ("local" if "local" in providers or not providers else providers[0])
+    files = project(chosen)
+    write_new(folder, files)
+    missing = chosen.partition(":")[0] not in providers
+    hint = _install_hint(chosen, NO_PROVIDER, any_provider=bool(providers)) if missing else None
+    if as_json:
+        data({"folder": str(folder), "files": list(files), "model": chosen, "install": hint})
+        return
+    for name in files:
+        say(f"wrote {folder / name}")
+    if hint is not None:
+        note(hint, "yellow")
+    there = "" if folder == Path() else f"cd {folder} && "
+    say(f'next: {there}agentfp run "What is on the desk, and what is due first?"')
+
+
+def _install_hint(model: str, nothing: str, *, any_provider: bool) -> str:
+    provider = model.partition(":")[0]
+    return f'the provider {provider!r} is not installed: pip install "agentfp[{provider}]"' if any_provider else nothing
+
+
+def write_new(folder: Path, files: dict[str, str]) -> None:
+    """Write files that are not there yet.
+
+    Args:
+        folder: made if it is not there.
+        files: their content by relative path.
+
+    Raises:
+        CommandError: one of them is there; nothing was written.
+    """
+    there = [name for name in files if (folder / name).exists()]
+    if there:
+        raise CommandError(
+            f"{', '.join(str(folder / name) for name in there)} {'is' if len(there) == 1 else 'are'} there already; nothing was written"
+        )
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
