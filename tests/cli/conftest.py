@@ -22,7 +22,7 @@ import contextlib
 
 import pydantic
 
-from agentfp import Agent, AskField, Limits, ask_human, request_input, tool
+from agentfp import Agent, AskField, Limits, ToolContext, ask_human, request_input, tool
 from agentfp.testing import ScriptedModel, call
 
 log = []
@@ -85,7 +85,7 @@ def refused_connection():
 
 
 def stopping():
-    return agent(*[call("look", switch=str(n)) for n in range(9)], limits=Limits(iterations=2, wrap_up=False) if False else Limits(iterations=2))
+    return agent(*[call("look", switch=str(n)) for n in range(9)], limits=Limits(iterations=2, wrap_up=False))
 
 
 class Report(pydantic.BaseModel):
@@ -144,12 +144,9 @@ deps_object = {"kind": "object"}
 
 
 @tool
-def kind(ctx: "agentfp.ToolContext[dict]") -> str:
+def kind(ctx: ToolContext[dict]) -> str:
     """Say what deps are."""
     return ctx.deps["kind"]
-
-
-import agentfp
 
 
 def depending():
