@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentfp_core.conversation import Conversation
     from agentfp_core.conversations import ConversationIndex, MemoryIndex
     from agentfp_core.defaults import configure
+    from agentfp_core.delivery import DeliveryOptions
     from agentfp_core.errors import (
         AgentfpError,
         AnswerRefusedError,
@@ -97,6 +98,7 @@ _HOMES = {
     "agentfp_core.conversation": ("Conversation",),
     "agentfp_core.conversations": ("ConversationIndex", "MemoryIndex"),
     "agentfp_core.defaults": ("configure",),
+    "agentfp_core.delivery": ("DeliveryOptions",),
     "agentfp_core.errors": (
         "AgentfpError",
         "AnswerRefusedError",
@@ -187,6 +189,7 @@ __all__ = [
     "ConversationIndex",
     "ConversationMismatchError",
     "DecisionRequiredError",
+    "DeliveryOptions",
     "DocumentPart",
     "History",
     "Identity",

@@ -89,4 +89,4 @@ def stop_reason(run: Run[Any]) -> EarlyReason | None:
             if "max_wallclock" not in state.limits_hit:
                 run.emit(LimitHit("max_wallclock", limits.seconds, spent, "abort"))
             return "max-wallclock"
-    return "requested" if run.stop_requested is not None else None
+    return "requested" if state.stop_requested else None

@@ -31,7 +31,7 @@ class Registry:
         self._plugin = "kernel"
         self._tools: dict[str, tuple[Tool[..., Any], str]] = {}
         self._reserved: dict[str, str] = {}
-        self.filters: list[FilterFactory] = []
+        self.filters: list[tuple[str, FilterFactory]] = []
         self.capabilities: dict[str, CapabilityFactory] = {}
         self._capability_owner: dict[str, str] = {}
         self.problems: list[AgentfpError | str] = []
@@ -96,7 +96,7 @@ class Registry:
         Args:
             factory: makes a new filter for each reply.
         """
-        self.filters.append(factory)
+        self.filters.append((self._plugin, factory))
 
     def reserve_argument(self, name: str) -> None:
         """Claim an argument name that no tool may use."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 
+from agentfp_core.errors import ConfigError
 from agentfp_core.redaction import full_data, lean_data
 
 if TYPE_CHECKING:
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
     from agentfp_core.record import SegmentHeader
     from agentfp_core.run import Run
 
-MAX_QUEUE = 10_000
 RELIEF_AT = 512
 RELIEF_SECONDS = 0.25
-EXPORT_SECONDS = 5.0
-FLUSH_SECONDS = 5.0
 CHUNK = 128
 
 
@@ -64,6 +62,30 @@ class ExportedEvent:
         return f"ExportedEvent({self._event.name!r}, seq={self._event.seq})"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryOptions:
+    """How patient a run is with its sinks.
+
+    Args:
+        max_queue: events that may wait; beyond it the oldest is dropped and counted.
+        export_seconds: the most that one sink may take for one event.
+        flush_seconds: the most that a run waits for its sinks at its end.
+
+    Raises:
+        ConfigError: a value cannot be one; lists all of them.
+    """
+
+    max_queue: int = 10_000
+    export_seconds: float = 5.0
+    flush_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        wrong = [name for name, value in values.items() if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0]
+        if wrong:
+            raise ConfigError([f"DeliveryOptions.{name} must be a number above 0, got {values[name]!r}" for name in wrong])
+
+
 @dataclass(frozen=True, slots=True)
 class DeliveryStats:
     """What became of a run's events at its sinks.
@@ -85,12 +107,12 @@ class Delivery:
     Args:
         run: the run.
         impls: the ``export_event`` hooks, in order.
-        max_queue: events that may wait; beyond it the oldest is dropped and counted.
     """
 
-    def __init__(self, run: Run[Any], impls: tuple[Impl, ...], *, max_queue: int = MAX_QUEUE) -> None:
+    def __init__(self, run: Run[Any], impls: tuple[Impl, ...]) -> None:
         self._run = run
-        self._max = max_queue
+        self._options = run.agent.delivery or DeliveryOptions()
+        self._max = self._options.max_queue
         self._queue: deque[tuple[Event, SegmentHeader, Callable[[Event], Event]]] = deque()
         self._waiting: anyio.Event | None = None
         self._closing = False
@@ -141,7 +163,12 @@ class Delivery:
         for _ in range(min(CHUNK, len(queue))):
             event, header, mask = queue.popleft()
             try:
-                await self._hand_out(mask(event), header)
+                masked = mask(event)
+            except Exception:  # what cannot be masked is not handed out
+                self.dropped += 1
+                continue
+            try:
+                await self._hand_out(masked, header)
             except BaseException:  # the time is up in the middle of it
                 self.dropped += 1
                 raise
@@ -154,7 +181,7 @@ class Delivery:
             try:
                 answer = impl.call(shown)
                 if answer is not None and hasattr(answer, "__await__"):
-                    with anyio.fail_after(EXPORT_SECONDS):
+                    with anyio.fail_after(self._options.export_seconds):
                         await answer
             except Exception as error:  # a sink only watches
                 self._count(impl, error)
@@ -178,13 +205,13 @@ class Delivery:
         while len(self._queue) > RELIEF_AT // 2 and time.perf_counter() < until:
             await anyio.lowlevel.checkpoint()
 
-    async def close(self, seconds: float = FLUSH_SECONDS) -> None:
-        """Work off what waits, for at most ``seconds``; what is left is dropped and counted."""
+    async def close(self) -> None:
+        """Work off what waits, for a while; what is left is dropped and counted."""
         self._closing = True
         if self._waiting is not None:
             self._waiting.set()
             self._waiting = None
-        with anyio.move_on_after(seconds, shield=True):
+        with anyio.move_on_after(self._options.flush_seconds, shield=True):
             await self._done.wait()
         self.dropped += len(self._queue)
         self._queue.clear()

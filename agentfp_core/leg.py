@@ -137,7 +137,8 @@ class _Ways:
             plugin, verdict = refusal
             if end.reply is not None:
                 take_back(run, end.reply, "refused")
-            run.emit(AnswerRefused(plugin, "finish_run", type(verdict.error).__name__, text_of(verdict.error)))
+            why = text_of(verdict.error)
+            run.emit(AnswerRefused(plugin, "finish_run", type(verdict.error).__name__, why, withdraws=end.message_id))
             end = End("refused", judged=end.judged, refused_by=plugin, error=verdict.error, tell_person=verdict.tell_person)
         elif end.reply is not None:
             let_out(run, end.reply)

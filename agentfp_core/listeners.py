@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,10 +12,14 @@ from agentfp_core.patterns import matcher
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
+    from agentfp_core.record import SegmentHeader
 
-Listener: TypeAlias = "Callable[[Event], Any]"
+Listener: TypeAlias = "Callable[[Event], Any] | Callable[[Event, SegmentHeader], Any]"
 ListenerSpec: TypeAlias = "Listener | Mapping[str, Listener] | Iterable[tuple[str, Listener]] | None"
-"""A function for all events, a mapping of pattern to function, or pairs of them. Patterns: a name, ``agentfp.tool.*``, ``*``."""
+"""A function for all events, a mapping of pattern to function, or pairs of them. Patterns: a name, ``agentfp.tool.*``, ``*``.
+
+A function with two parameters is handed the header of the run too: its ids, session, identity and path.
+"""
 
 
 class Listeners:
@@ -36,6 +41,7 @@ class Listeners:
         self.mask: Callable[[Event], Event] | None = None
         self.failures = 0
         self._failed: set[int] = set()
+        self._with_header = {id(listener) for _, listener in self._pairs if _takes_two(listener)}
 
     def __bool__(self) -> bool:
         return bool(self._pairs)
@@ -53,7 +59,7 @@ class Listeners:
         """Whether any listener gets events of this name."""
         return bool(self._pairs) and bool(self._for(name))
 
-    def tell(self, event: Event) -> list[Exception]:
+    def tell(self, event: Event, header: SegmentHeader) -> list[Exception]:
         """Call the listeners: those of the exact name first, then of the domain, then of all.
 
         Returns:
@@ -61,17 +67,33 @@ class Listeners:
         """
         failures: list[Exception] = []
         listeners = self._for(event.name)
-        if listeners and self.mask is not None:
-            event = self.mask(event)
+        try:
+            if listeners and self.mask is not None:
+                event = self.mask(event)
+        except Exception as error:  # what cannot be masked is not shown
+            self.failures += 1
+            return [error]
         for listener in listeners:
             try:
-                listener(event)
+                if id(listener) in self._with_header:
+                    listener(event, header)  # type: ignore[call-arg]
+                else:
+                    listener(event)  # type: ignore[call-arg]
             except Exception as error:  # a listener only watches
                 self.failures += 1
                 if id(listener) not in self._failed:
                     self._failed.add(id(listener))
                     failures.append(error)
         return failures
+
+
+def _takes_two(listener: Listener) -> bool:
+    try:
+        parameters = inspect.signature(listener).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    return len(needed) == 2
 
 
 def _pairs(spec: ListenerSpec) -> list[tuple[str, Listener]]:

@@ -254,9 +254,9 @@ def _fit(question: Question, answer: Any) -> Any:
             raise DecisionRequiredError(question.tool, describe_type(dict(answer))) from error
     if question.kind == "decision" and not isinstance(answer, Approval):
         raise DecisionRequiredError(question.tool, describe_type(answer))
-    if isinstance(answer, Approval):
-        if question.pinned is not None and answer.pinned is not None and question.pinned != answer.pinned:
-            raise StaleDecisionError(question.pinned, answer.pinned)
+    pinned = answer.pinned if isinstance(answer, Approval) else None
+    if question.pinned is not None and pinned is not None and question.pinned != pinned:
+        raise StaleDecisionError(question.pinned, pinned)
     try:
         answer = decode_answer(encode_answer(answer))  # what is handed on is what the record keeps
     except ValueError as error:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentfp_core.billing import bill
+from agentfp_core.errors import PluginError
 from agentfp_core.events.stream import LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import ToolCall
 from agentfp_core.model import ModelResponse, TextChunk, check_chunk, check_response
+from agentfp_core.run import KERNEL, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentfp_core.model import Model, ModelRequest
     from agentfp_core.output import OutputContract
-    from agentfp_core.run import Run
 
 
 class ReplyFilter(Protocol):
@@ -52,12 +55,34 @@ class Reply:
         return None if self.response.text == self.shown else self.response.text
 
 
+@contextmanager
+def _blaming(run: Run[Any], plugin: str) -> Iterator[None]:
+    """What a filter emits carries its plugin's name. One that raises fails the run: without it, text would be shown that must not be."""
+    run.source = plugin
+    try:
+        yield
+    except Exception as error:
+        run.plugin_failed(plugin, "reply_filter", "", "run-failed", error)
+        raise PluginError(f"the reply filter of plugin {plugin!r} failed", plugin=plugin, moment="reply_filter") from error
+    finally:
+        run.source = KERNEL
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a reply filter gives text, got a {type(value).__name__}")
+    return value
+
+
 class _Shower:
     """The way of a reply's text to those who watch: filters, then out as tokens or held back."""
 
-    def __init__(self, run: Run[Any], filters: list[ReplyFilter], *, tools: bool) -> None:
+    def __init__(self, run: Run[Any], *, tools: bool) -> None:
         self.run = run
-        self.filters = filters
+        self.filters: list[tuple[str, ReplyFilter]] = []
+        for plugin, make in run.agent.reply_filters:
+            with _blaming(run, plugin):
+                self.filters.append((plugin, make(run)))
         self.pieces: list[str] = []
         self.held: list[str] = []
         self.tokens = 0
@@ -66,16 +91,24 @@ class _Shower:
         self._draft = tools or run.agent.may_replace_answers or bool(run.agent.plugin_set.table["finish_run"])
 
     def feed(self, text: str) -> None:
-        for item in self.filters:
-            text = item.feed(text)
+        for plugin, item in self.filters:
+            with _blaming(self.run, plugin):
+                text = _text(item.feed(text))
         self._show(text)
 
     def finish(self) -> str:
         rest = ""
-        for item in self.filters:
-            rest = (item.feed(rest) if rest else "") + item.finish()
+        for plugin, item in self.filters:
+            with _blaming(self.run, plugin):
+                rest = (_text(item.feed(rest)) if rest else "") + _text(item.finish())
         self._show(rest)
         return "".join(self.pieces)
+
+    def give_up(self) -> None:
+        """The reply broke off: what the filters still hold is dropped."""
+        for _, item in self.filters:
+            with suppress(Exception):
+                item.finish()
 
     def replace(self, text: str) -> str:
         """The answer came as a call; what was said beside it is no part of it."""
@@ -114,13 +147,12 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
         ModelError: the call failed or the reply is malformed.
     """
     run.phase = "llm"
-    shower = _Shower(run, [make(run) for make in run.agent.reply_filters], tools=bool(request.tools))
+    shower = _Shower(run, tools=bool(request.tools))
     begun = run.clock.monotonic_ns()
     try:
         response = await _streamed(run, request, model, shower) if model.features.streaming else await model.complete(request)
     except BaseException:
-        for item in shower.filters:
-            item.finish()
+        shower.give_up()
         raise
     response = check_response(model, response)
     if not model.features.streaming and response.text:

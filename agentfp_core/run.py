@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agentfp_core.billing import bill
 from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, describe_type, nearest, text_of
+from agentfp_core.events.agent import StopRequested
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, check_payload
 from agentfp_core.events.catalog import CATALOG
@@ -99,7 +100,6 @@ class Run(Generic[Deps]):
         self.parent = parent
         self.journal = journal
         self.stream_mode = stream_mode
-        self.stop_requested: str | None = None
         self.source = KERNEL
         self.plugin_failures: dict[str, int] = {}
         if parent is not None:
@@ -221,7 +221,7 @@ class Run(Generic[Deps]):
         return made
 
     def _tell(self, event: Event) -> None:
-        for failure in self.listeners.tell(event):
+        for failure in self.listeners.tell(event, self.header):
             if not self._in_listener:
                 self._in_listener = True
                 try:
@@ -342,7 +342,7 @@ class Run(Generic[Deps]):
         Args:
             reason: for the record.
         """
-        self.stop_requested = reason
+        self.emit(StopRequested(self.source, reason))
 
     def mask_value(self, secret: str) -> None:
         """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself."""

@@ -164,6 +164,12 @@ class ServedState:
         self._items.append(message)
         self.message_chars += len(message.text)
 
+    def withdraw(self, message_id: str) -> None:
+        """A message was taken out of the history."""
+        if message_id in self._originals:
+            self.hidden[message_id] = {KERNEL}
+            self._show(message_id)
+
     def apply(self, served: Served) -> None:
         """A request was served."""
         self.calls = served.call

@@ -15,6 +15,7 @@ import pydantic_core
 from agentfp_core.errors import RecordFormatError
 from agentfp_core.events.agent import (
     AnswerDrafted,
+    AnswerRefused,
     BudgetExhausted,
     EarlyReason,
     IterationEnd,
@@ -22,6 +23,7 @@ from agentfp_core.events.agent import (
     OutputAttempt,
     RunConfigured,
     RunEnded,
+    StopRequested,
     TurnEnd,
     TurnStart,
 )
@@ -101,6 +103,8 @@ class RunState:
             ToolEnded.event_name: self._ended,
             VerdictFiled.event_name: self._verdict,
             AnswerDrafted.event_name: self._drafted,
+            AnswerRefused.event_name: self._refused,
+            StopRequested.event_name: self._stop_requested,
             OutputAttempt.event_name: self._attempt,
             BudgetExhausted.event_name: self._exhausted,
             PauseRequest.event_name: self._paused,
@@ -155,6 +159,7 @@ class RunState:
         self.early: EarlyReason | None = None
         self.pending_tool_calls = 0
         self.wrap_up_asked = False
+        self.stop_requested = False
         self.completed_iterations = 0
 
     def _reset_turn(self) -> None:
@@ -307,6 +312,15 @@ class RunState:
     def _drafted(self, event: Event, payload: AnswerDrafted) -> None:
         if payload.key != "output_schema":
             self.revisions[payload.key] = self.revisions.get(payload.key, 0) + 1
+
+    def _refused(self, event: Event, payload: AnswerRefused) -> None:
+        """Take a withdrawn answer out of the history; views of it as it was stay as they were."""
+        if payload.withdraws is not None:
+            self.messages = [message for message in self.messages if message.id != payload.withdraws]
+            self.served.withdraw(payload.withdraws)
+
+    def _stop_requested(self, event: Event, payload: StopRequested) -> None:
+        self.stop_requested = True
 
     def _attempt(self, event: Event, payload: OutputAttempt) -> None:
         self.schema_attempts += 1

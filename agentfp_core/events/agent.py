@@ -156,13 +156,17 @@ class AnswerDrafted(Payload):
 
 @event("agentfp.answer.refused")
 class AnswerRefused(Payload):
-    """A message, a call or an answer was refused, and the run with it. The refused text stands here only."""
+    """A message, a call or an answer was refused, and the run with it. The refused text stands here only.
+
+    An answer that was in the history already is taken out of it: ``withdraws`` names its message.
+    """
 
     by: Name[str]
     moment: Name[str]
     error_class: Name[str]
     reason: Content[str]
     text: Content[str | None] = None
+    withdraws: Name[str | None] = None
 
 
 @event("agentfp.answer.not_assessed")
@@ -171,6 +175,14 @@ class AnswerNotAssessed(Payload):
 
     plugin: Name[str]
     phase: Name[str]
+
+
+@event("agentfp.run.stop_requested")
+class StopRequested(Payload):
+    """A hook asked for the turn to end before its next model call."""
+
+    by: Name[str]
+    reason: Content[str]
 
 
 @event("agentfp.run.cancelled")

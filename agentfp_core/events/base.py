@@ -49,7 +49,6 @@ class Payload:
     event_kind: ClassVar[Kind] = "stored"
 
 
-
 class Event(NamedTuple):
     """One event on a record.
 

@@ -14,6 +14,7 @@ import pytest
 
 from agentfp.testing import PluginDist
 from agentfp_core.cli import main
+from tests.cli.terminal import Terminal
 
 AGENTS = '''
 """Agents for the tests of the command line."""
@@ -178,6 +179,7 @@ class Done:
 
 
 Cli: TypeAlias = Callable[..., Done]
+Open: TypeAlias = Callable[..., Terminal]
 
 
 @pytest.fixture
@@ -188,7 +190,7 @@ def site(tmp_path: Path) -> Iterator[PluginDist]:
 
 
 @pytest.fixture
-def provider(site: PluginDist) -> PluginDist:
+def provider(site: PluginDist, allow_any_model: None) -> PluginDist:
     """With a provider called ``stub``."""
     site("agentfp-stub", entry_points={"agentfp.models": {"stub": "stub_models:make"}}, modules={"stub_models": PROVIDER})
     return site
@@ -224,6 +226,22 @@ def cli(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         capsys.readouterr()
         code = main(arguments)
         captured = capsys.readouterr()
+        sys.stdout.write(captured.out)  # for pytest to show when the test fails
+        sys.stderr.write(captured.err)
         return Done(int(code), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def terminal(folder: Path) -> Iterator[Open]:
+    """Runs a command line in a terminal, in the current folder: ``terminal("run", "hi")``."""
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **env: str) -> Terminal:
+        opened.append(Terminal(arguments, folder, env))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()

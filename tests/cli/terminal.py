@@ -67,8 +67,13 @@ class Terminal:
         while self._read():
             pass
         code = self._process.wait(PATIENCE)
-        os.close(self._own)
         return code
+
+    def close(self) -> None:
+        """End the program if it still runs, and let go of the terminal."""
+        self._process.kill()
+        self._process.wait(PATIENCE)
+        os.close(self._own)
 
     def _read(self) -> bool:
         if not select.select([self._own], [], [], PATIENCE)[0]:

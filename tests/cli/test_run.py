@@ -147,7 +147,7 @@ def test_without_a_provider_it_says_what_to_install(folder: Path, cli: Cli) -> N
     assert 'pip install "agentfp[local]"' in done.err
 
 
-def test_a_model_in_code_whose_provider_is_not_installed(agents: Path, cli: Cli) -> None:
+def test_a_model_in_code_whose_provider_is_not_installed(agents: Path, allow_any_model: None, cli: Cli) -> None:
     done = cli("run", "desk_agents:looking", "hi", "--model", "openai:gpt-5-mini")
     assert (done.code, done.out) == (3, "")
     assert "pip install agentfp-openai" in done.err

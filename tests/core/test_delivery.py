@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agentfp import ToolContext
+from agentfp import DeliveryOptions, ToolContext
 from agentfp.events import MessageAdded, PluginFailed, RunEnded
 from agentfp.model import ModelError, ModelRequest
 from agentfp.plugin import ExportedEvent, Plugin, hookimpl
@@ -139,9 +139,8 @@ async def test_a_sink_that_raises_is_counted_and_filed_once(kind: Any) -> None:
     assert [(failed.plugin, failed.moment, failed.policy) for failed in record.of(PluginFailed)] == [(kind.name, "export_event", "counted")]
 
 
-async def test_a_sink_that_hangs_is_left_behind_and_what_waits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery, "EXPORT_SECONDS", 30)
-    monkeypatch.setattr(delivery.Delivery.close, "__defaults__", (0.05,))
+async def test_a_sink_that_hangs_is_left_behind_and_what_waits_is_counted() -> None:
+    patience = DeliveryOptions(export_seconds=30, flush_seconds=0.05)
     got: list[int] = []
 
     class Hangs(Plugin):
@@ -153,15 +152,14 @@ async def test_a_sink_that_hangs_is_left_behind_and_what_waits_is_counted(monkey
             if event.seq == 3:
                 await anyio.sleep_forever()
 
-    result = await answering("x", plugins=[Hangs()]).run("go")
+    result = await answering("x", plugins=[Hangs()], delivery=patience).run("go")
     assert (result.status, got) == ("answered", [0, 1, 2, 3])
     assert result.deliveries is not None
     assert result.deliveries.delivered == 3
     assert result.deliveries.dropped == len(result.record) - 3
 
 
-async def test_an_event_that_takes_too_long_is_given_up_and_the_next_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery, "EXPORT_SECONDS", 0.02)
+async def test_an_event_that_takes_too_long_is_given_up_and_the_next_comes() -> None:
     got: list[int] = []
 
     class Stuck(Plugin):
@@ -173,7 +171,7 @@ async def test_an_event_that_takes_too_long_is_given_up_and_the_next_comes(monke
                 await anyio.sleep_forever()
             got.append(event.seq)
 
-    result = await answering("x", plugins=[Stuck()]).run("go")
+    result = await answering("x", plugins=[Stuck()], delivery=DeliveryOptions(export_seconds=0.02)).run("go")
     assert got == [0, *range(2, len(result.record))]
     assert result.plugin_failures == {"stuck": 1}
 
@@ -181,8 +179,7 @@ async def test_an_event_that_takes_too_long_is_given_up_and_the_next_comes(monke
 # --- how much may wait --------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_burst_beyond_the_queue_drops_the_oldest_and_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery.Delivery.__init__, "__kwdefaults__", {"max_queue": 10})
+async def test_a_burst_beyond_the_queue_drops_the_oldest_and_says_how_many() -> None:
     got: list[ExportedEvent] = []
 
     async def burst(ctx: ToolContext[Any]) -> str:
@@ -195,7 +192,9 @@ async def test_a_burst_beyond_the_queue_drops_the_oldest_and_says_how_many(monke
             await anyio.lowlevel.checkpoint()
         return "done"
 
-    result = await answering(call("burst"), "x", tools=[burst], plugins=[Direct(got=got, content=True)]).run("go")
+    result = await answering(
+        call("burst"), "x", tools=[burst], plugins=[Direct(got=got, content=True)], delivery=DeliveryOptions(max_queue=10)
+    ).run("go")
     record = check_record(result)
     burst_events = [event.data["data"] for event in got if event.name == "app.burst.one"]
     assert burst_events == sorted(burst_events)

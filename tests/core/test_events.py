@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agentfp import Agent, PluginDefinitionError, RecordFormatError, ToolContext, UnknownEventError, tool
+from agentfp import events as public
 from agentfp.events import (
     CATALOG,
     AppEvent,
@@ -268,3 +269,7 @@ async def test_events_carry_who_emitted_them() -> None:
     assert sources["agentfp.tool.ended"] == sources["agentfp.context.served"] == "kernel"
     looked = next(one for one in record if one.name == "acme.looked")
     assert looked.call_id == next(one.call_id for one in record if one.name == "agentfp.tool.ended")
+
+
+def test_the_public_module_names_every_event_of_the_catalog() -> None:
+    assert {kind.__name__ for kind in CATALOG.values()} <= set(public.__all__)

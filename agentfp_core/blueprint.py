@@ -1,0 +1,203 @@
+"""What an agent is made of: the arguments of its constructor, checked and put together once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+
+import anyio
+from anyio.lowlevel import RunVar
+from typing_extensions import TypeVar
+
+from agentfp_core import defaults
+from agentfp_core.clock import RandomIds, SystemClock
+from agentfp_core.configure import Registry, raise_problems
+from agentfp_core.conversations import MemoryIndex
+from agentfp_core.errors import AgentfpError, ConfigError, nearest
+from agentfp_core.limits import Limits
+from agentfp_core.listeners import Listeners
+from agentfp_core.model import ModelSettings, resolve_model
+from agentfp_core.output import OutputContract
+from agentfp_core.plugins import Plugin, PluginSet
+from agentfp_core.sessions import SessionRegistry
+
+if TYPE_CHECKING:
+    from agentfp_core.clock import Clock, Ids
+    from agentfp_core.conversations import ConversationIndex
+    from agentfp_core.delivery import DeliveryOptions
+    from agentfp_core.limits import PriceTable
+    from agentfp_core.listeners import ListenerSpec
+    from agentfp_core.model import Model
+    from agentfp_core.output import Strategy
+    from agentfp_core.redaction import RedactionPolicy
+    from agentfp_core.run import Run
+    from agentfp_core.tools import Tool
+
+Deps = TypeVar("Deps", default=None)
+Out = TypeVar("Out", default=str)
+
+Instruction: TypeAlias = "str | Callable[[Run[Any]], str | Awaitable[str | None] | None]"
+CONTEXT_BUDGET: Mapping[str, int] = {"system": 4_000, "messages": 10_000, "tools": 2_000}
+
+
+class Blueprint(Generic[Deps, Out]):
+    """The parts of an agent; :class:`agentfp.Agent` adds the ways to run it. The arguments are described there."""
+
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        name: str | None = None,
+        deps_type: type[Deps] | None = None,
+        output_type: type[Out] = str,  # type: ignore[assignment]
+        output_retries: int = 1,
+        output_strategy: Strategy = "auto",
+        output_fallback: Callable[..., Any] | None = None,
+        output_canned: Any = None,
+        tools: Iterable[Any] = (),
+        instructions: Instruction | Sequence[Instruction] = (),
+        plugins: Iterable[Plugin] = (),
+        limits: Limits | None = None,
+        model_settings: ModelSettings | Mapping[str, Any] | None = None,
+        prices: PriceTable | None = None,
+        listeners: ListenerSpec = None,
+        redact: RedactionPolicy | None = None,
+        stream: str | None = None,
+        tool_concurrency: int = 8,
+        tool_threads: int = 40,
+        argument_validation: str = "enforce",
+        repeated_call_note: bool = True,
+        delivery: DeliveryOptions | None = None,
+        context_budget: Mapping[str, int] | None = None,
+        exclusive: bool = False,
+        index: ConversationIndex | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        dev: bool = False,
+        plugin_problems: Sequence[str] = (),
+        secrets: Iterable[str] = (),
+    ) -> None:
+        tools, plugins = tuple(tools), tuple(plugins)
+        listeners = tuple(listeners) if isinstance(listeners, Iterator) else listeners
+        self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
+        problems: list[AgentfpError | str] = []
+        self._model = model
+        self._resolved: list[Model] = []
+        self.name = name
+        self.agent_id = name or "agent"
+        self.deps_type = deps_type
+        self.limits = limits or Limits()
+        self.prices = prices
+        self.listeners = listeners
+        self.redact = redact
+        self.tool_concurrency = tool_concurrency
+        self.argument_validation = argument_validation
+        self.repeated_call_note = repeated_call_note
+        self.exclusive = exclusive
+        self.index: ConversationIndex = index or MemoryIndex()
+        self.clock: Clock = clock or SystemClock()
+        self.ids: Ids = ids or RandomIds()
+        self.dev = dev or defaults.current().dev
+        self.plugin_problems = tuple(plugin_problems)
+        self.secrets = frozenset(value for value in secrets if len(value) >= 4)
+        self.delivery = delivery
+        self.sessions = SessionRegistry(clock=lambda: self.clock.monotonic_ns() / 1e9)
+        self._tool_threads = tool_threads
+        self._threads: RunVar[anyio.CapacityLimiter] = RunVar(f"agentfp threads {id(self)}")
+        self.context_budget = (
+            dict(CONTEXT_BUDGET) if context_budget is None else {**(CONTEXT_BUDGET if context_budget else {}), **context_budget}
+        )
+        self.instructions: tuple[Instruction, ...] = (
+            (instructions,) if isinstance(instructions, str) or callable(instructions) else tuple(instructions)
+        )
+        self.model_settings = ModelSettings()
+        self.output: OutputContract[Any] | None = None
+        self._check(problems, stream)
+        try:
+            self.model_settings = ModelSettings.of(model_settings)
+        except ConfigError as error:
+            problems.append(error)
+        try:
+            self.output = _contract(output_type, output_retries, output_strategy, output_fallback, output_canned)
+        except ConfigError as error:
+            problems.append(error)
+        try:
+            Listeners(listeners)
+        except ConfigError as error:
+            problems.append(error)
+        try:
+            self.plugin_set = PluginSet([*defaults.current().plugins, *plugins])
+        except ConfigError as error:
+            _refuse([*problems, error], tools)
+        if os.environ.get("AGENTFP_REQUIRE_PLUGINS"):
+            from agentfp_core.discovery import missing_required
+
+            problems += missing_required(self.plugin_set.by_name)
+        registry = Registry(name, self.plugin_set)
+        registry.problems = problems
+        registry.take_tools(tools)
+        registry.run_hooks()
+        self.tools: Mapping[str, Tool[..., Any]] = registry.tools
+        self.capabilities = registry.capabilities
+        self.reply_filters = tuple(registry.filters)
+        approvals = any(tool.approval is not False for tool in self.tools.values())
+        self.gate_plan = self.plugin_set.plan("before_tool", ("screen", "validate", "consent") if approvals else ("screen", "validate"))
+        self.reading_plan = self.plugin_set.plan("after_result", ("cap", "note"))
+        if self.output is not None and output_strategy == "tool" and self.tools:
+            problems.append("output_strategy='tool' does not go with tools, for the model must call the answer's own tool; choose 'auto'")
+        registry.check()
+        self.may_replace_answers = bool(self.plugin_set.table["assess_answer"]) or self.output is not None
+        self.stream_mode = stream or ("hold" if self.may_replace_answers else "live")
+
+    def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:
+        for option, value in (("tool_concurrency", self.tool_concurrency), ("tool_threads", self._tool_threads)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                problems.append(f"{option} must be a whole number from 1, got {value!r}")
+        if stream not in (None, "hold", "live"):
+            problems.append(f"stream must be 'hold' or 'live', got {stream!r}")
+        if self.argument_validation not in ("enforce", "warn", "off"):
+            problems.append(f"argument_validation must be 'enforce', 'warn' or 'off', got {self.argument_validation!r}")
+        unknown = [slot for slot in self.context_budget if slot not in CONTEXT_BUDGET]
+        problems += [f"context_budget has no slot {slot!r}; {nearest(slot, CONTEXT_BUDGET)}" for slot in unknown]
+        for index, part in enumerate(self.instructions):
+            if not isinstance(part, str) and not callable(part):
+                problems.append(f"instructions[{index}] must be text or a function of the run, got a {type(part).__name__}")
+
+    # --- parts ---
+
+    @property
+    def model(self) -> Model:
+        """The model; a name is looked up at first use.
+
+        Raises:
+            ModelNotFoundError: no installed provider has it.
+        """
+        if not self._resolved:
+            self._resolved.append(resolve_model(self._model))
+        return self._resolved[0]
+
+    def thread_limiter(self) -> anyio.CapacityLimiter:
+        """The limiter of this agent's worker threads in the running event loop."""
+        try:
+            return self._threads.get()
+        except LookupError:
+            limiter = anyio.CapacityLimiter(self._tool_threads)
+            self._threads.set(limiter)
+            return limiter
+
+
+def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:
+    """Raise the problems of plugins together with those of the tools, which can be told without them."""
+    registry = Registry(None, PluginSet(()))
+    registry.problems = problems
+    registry.take_tools(tools)
+    raise_problems(problems)
+
+
+def _contract(output_type: Any, retries: int, strategy: Strategy, fallback: Any, canned: Any) -> OutputContract[Any] | None:
+    if output_type is str:
+        if fallback is not None or canned is not None:
+            raise ConfigError("output_fallback and output_canned need an output_type; give one, or leave them out")
+        return None
+    return OutputContract(output_type, retries=retries, strategy=strategy, fallback=fallback, canned=canned)
