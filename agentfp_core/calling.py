@@ -50,14 +50,12 @@ async def each(
         seconds: time limit of one hook.
     """
     limit = run.hook_timer.limit(seconds)
-    index, size = 0, len(units)
+    pending = iter(units)
     changed = False
-    while index < size:
+    while True:
         try:
             with limit:
-                while index < size:
-                    impl, about, args = units[index]
-                    index += 1
+                for impl, about, args in pending:
                     if changed and alive is not None and not alive(about):
                         continue
                     run.source = impl.plugin
@@ -72,19 +70,17 @@ async def each(
                                 _report_slow(run, impl, spent)
                             if answer is not None and hasattr(answer, "__await__"):
                                 answer = await answer
-                        run.source = KERNEL
                         if answer is not None:
-                            changed = True
+                            run.source, changed = KERNEL, True
                             if not take(impl, about, answer):
                                 return
                     except Exception as error:
-                        run.source = KERNEL
-                        changed = True
+                        run.source, changed = KERNEL, True
                         if not failed(impl, about, error):
                             return
+            return
         except HookTimeUp:
-            run.source = KERNEL
-            changed = True
+            run.source, changed = KERNEL, True
             late = HookTimeoutError(f"the hook did not end within {seconds:g} s", plugin=impl.plugin, moment=impl.moment)
             if not failed(impl, about, late):
                 return

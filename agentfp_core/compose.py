@@ -135,8 +135,8 @@ class Composer:
 
     def _file(self, draft: RequestDraft, extra: Extra) -> ModelRequest:
         run, state = self.run, self.state
-        edits = self._edits(draft)
-        pieces = tuple([self._piece(piece) for piece in draft._pieces])
+        edits = self._edits(draft) if draft._edits else ()
+        pieces = tuple([self._piece(piece) for piece in draft._pieces]) if draft._pieces else ()
         tools = self._tools() if extra.tools else ()
         params = run.params_json(tools=bool(tools))
         model = (draft.model.provider, draft.model.name)

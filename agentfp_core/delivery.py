@@ -163,28 +163,24 @@ class Delivery:
         for _ in range(min(CHUNK, len(queue))):
             event, header, mask = queue.popleft()
             try:
-                masked = mask(event)
+                event = mask(event)
             except Exception:  # what cannot be masked is not handed out
                 self.dropped += 1
                 continue
+            lean = ExportedEvent(event, header, full=False)
             try:
-                await self._hand_out(masked, header)
+                for impl, content in self._sinks:
+                    try:
+                        answer = impl.call(ExportedEvent(event, header, full=True) if content else lean)
+                        if answer is not None and hasattr(answer, "__await__"):
+                            with anyio.fail_after(self._options.export_seconds):
+                                await answer
+                    except Exception as error:  # a sink only watches
+                        self._count(impl, error)
             except BaseException:  # the time is up in the middle of it
                 self.dropped += 1
                 raise
             self.delivered += 1
-
-    async def _hand_out(self, event: Event, header: SegmentHeader) -> None:
-        lean = ExportedEvent(event, header, full=False)
-        for impl, content in self._sinks:
-            shown = ExportedEvent(event, header, full=True) if content else lean
-            try:
-                answer = impl.call(shown)
-                if answer is not None and hasattr(answer, "__await__"):
-                    with anyio.fail_after(self._options.export_seconds):
-                        await answer
-            except Exception as error:  # a sink only watches
-                self._count(impl, error)
 
     def _count(self, impl: Impl, error: Exception) -> None:
         if impl.plugin in self._failed or self._run.closed:

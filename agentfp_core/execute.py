@@ -258,8 +258,6 @@ def _child_run(run: Run[Any], call_id: str) -> str | None:
 
 def _fingerprint(tool: Tool[..., Any], call: CallView, text: str) -> str:
     """What is the same when a call is repeated: tool and arguments, and the result unless the tool says otherwise."""
-    hasher = hashlib.blake2b(f"{call.name}\x1f{call.arguments_json}".encode("utf-8", "surrogatepass"), digest_size=8)
-    if tool.repeated_when == "result":
-        hasher.update(b"\x1f")
-        hasher.update(text.encode("utf-8", "surrogatepass"))
-    return hasher.hexdigest()
+    shown = text if tool.repeated_when == "result" else ""
+    whole = f"{call.name}\x1f{call.arguments_json}\x1f{shown}"
+    return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

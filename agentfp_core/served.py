@@ -148,6 +148,7 @@ class ServedState:
         self.added_tools: dict[str, tuple[str, str]] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
         self._names: tuple[tuple[ToolSpec, ...], frozenset[str]] | None = None
+        self._applied: Served | None = None
         self._tools_line: str | None = None
         self._pieces_line: str | None = None
         self._params: tuple[str, tuple[ModelSettings, str | None, str | None]] | None = None
@@ -171,7 +172,10 @@ class ServedState:
             self._show(message_id)
 
     def apply(self, served: Served) -> None:
-        """A request was served."""
+        """A request was served. The kernel applies it before it files it, for the receipt; the fold comes by a second time."""
+        if served is self._applied:
+            return
+        self._applied = served
         self.calls = served.call
         if served.edits:
             self.apply_edits(served.edits)

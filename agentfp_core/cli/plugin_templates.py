@@ -30,7 +30,7 @@ pythonpath = ["src"]
 INIT = '''\
 """@CLASS@: refuses calls of the tools that its settings name."""
 
-from @PACKAGE@.plugin import @CLASS@, CallRefused
+from @PACKAGE@.plugin import @EXPORTS@
 
 __all__ = ["@CLASS@", "CallRefused"]
 '''
@@ -109,10 +109,10 @@ from typing import Any
 
 import anyio
 import pytest
-
-from @PACKAGE@ import @CLASS@
 from agentfp import ConfigError, tool
 from agentfp.testing import Harness, Outcome, call, check_plugin
+
+from @PACKAGE@ import @CLASS@
 
 
 @tool(mutating=True)
@@ -198,9 +198,11 @@ def distribution(name: str) -> dict[str, str]:
         name: the plugin's name, an identifier.
     """
     package = f"agentfp_{name}"
+    cls = "".join(part.capitalize() for part in name.split("_") if part)
     marks = {
         "@NAME@": name,
-        "@CLASS@": "".join(part.capitalize() for part in name.split("_") if part),
+        "@CLASS@": cls,
+        "@EXPORTS@": ", ".join(sorted([cls, "CallRefused"])),
         "@PACKAGE@": package,
         "@DISTRIBUTION@": f"agentfp-{name.replace('_', '-')}",
     }

@@ -187,13 +187,15 @@ class _Printer:
             _Printer(self._full, self._indent + "      ").show(call["nested"])
 
     def _intervention(self, step: dict[str, Any]) -> None:
-        what = {"Revise": "sends the answer back", "Refuse": "refuses", "Replace": "replaces the text"}.get(
+        back = "sends the answer back" if step.get("carried_out") else "wants the answer sent back, which was not done"
+        what = {"Revise": back, "Refuse": "refuses", "Replace": "replaces the text"}.get(
             step["verdict"], step["verdict"]
         )
         why = step.get("reason") or step.get("key") or ""
         self._line(f"  {step['plugin']} {what}{f': {one_line(why)}' if why else ''}", "yellow")
-        if step.get("text"):
-            self._text(step["text"])
+        for key in ("draft", "text"):
+            if step.get(key):
+                self._text(step[key])
 
     def _pause(self, step: dict[str, Any]) -> None:
         self._line(f"  paused in {step['phase']}", "yellow")

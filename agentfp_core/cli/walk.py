@@ -187,6 +187,8 @@ class _Walker:
         call = self._calls.get(event.call_id or "")
         if call is not None:
             call.setdefault("verdicts", []).append(verdict)
+        elif payload.verdict == "Revise":
+            self._step(event, "intervention", moment=payload.moment, carried_out=False, **verdict)
         else:
             self._step(event, "intervention", moment=payload.moment, **verdict)
 
@@ -206,7 +208,15 @@ class _Walker:
     def _drafted(self, event: Event, payload: Any) -> None:
         if self._call is not None:
             self._call["draft"] = payload.text
-        self._step(event, "intervention", moment="assess_answer", plugin=payload.by, verdict="Revise", key=payload.key, text=payload.text)
+        step = self._verdict_before("Revise", payload.by) or self._step(
+            event, "intervention", moment="assess_answer", plugin=payload.by, verdict="Revise"
+        )
+        step |= {"carried_out": True, "key": payload.key, "draft": payload.text}
+
+    def _verdict_before(self, verdict: str, plugin: str) -> Step | None:
+        """The step of the verdict that an event carries out: the last one, of the same plugin."""
+        last = self.steps[-1] if self.steps else {}
+        return last if last.get("verdict") == verdict and last.get("plugin") == plugin else None
 
     def _schema_retry(self, event: Event, payload: Any) -> None:
         self._step(
@@ -214,9 +224,12 @@ class _Walker:
         )
 
     def _refused(self, event: Event, payload: Any) -> None:
-        self._step(
-            event, "intervention", moment=payload.moment, plugin=payload.by, verdict="Refuse", reason=payload.reason, text=payload.text
+        step = self._verdict_before("Refuse", payload.by) or self._step(
+            event, "intervention", moment=payload.moment, plugin=payload.by, verdict="Refuse"
         )
+        step |= {"reason": payload.reason, "error_class": payload.error_class}
+        if payload.text is not None:
+            step["text"] = payload.text
 
     # --- pauses ---
 

@@ -115,7 +115,7 @@ BROKEN = [
     ("import sys\nsys.exit(3)", "app", "SystemExit: 3"),
     ("x = 1", "app", "AttributeError"),
     ("app = 3", "app", "must be a typer app or a function, got a int"),
-    ("def app(x: object): ...", "app", "is no command"),
+    ("def app(x: 'Nowhere'): ...", "app", "is no command: NameError"),
 ]
 
 

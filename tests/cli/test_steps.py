@@ -37,7 +37,7 @@ class Strict(Plugin):
 
     @hookimpl(phase="evidence")
     def assess_answer(self, draft: Any) -> Revise | None:
-        return Revise(["Say which switch."], key="names") if "switch" not in draft.text else None
+        return Revise(["Say which switch."], key="names") if "Switch" not in draft.text else None
 
 
 SCRIPT = (
@@ -79,7 +79,8 @@ def test_as_data(recording: Path, cli: Cli) -> None:
         {"plugin": "strict", "phase": "authorize", "verdict": "Deny", "reason": "B is not ours", "rule": "ours", "text": "Not B."}
     ]
     assert calls[1]["draft"] == "It is up."
-    assert [(i["plugin"], i["verdict"], i["key"]) for i in of(walked, "intervention") if "key" in i] == [("strict", "Revise", "names")]
+    sent_back = of(walked, "intervention")
+    assert [(i["plugin"], i["verdict"], i["carried_out"], i["draft"]) for i in sent_back] == [("strict", "Revise", True, "It is up.")]
     assert of(walked, "pause")[0]["questions"][0]["tool"] == "shut"
     assert next(iter(of(walked, "answers")[0]["answers"].values()))["approved"] is True
     assert calls[2]["calls"][0]["approval"] == {"approved": True, "by": "ann", "arguments_changed": False}
@@ -94,7 +95,7 @@ def test_for_people(recording: Path, cli: Cli) -> None:
         "run of desk on scripted:script, plugins strict 0",
         '    look({"switch":"B"}): denied',
         "      strict in authorize: Deny B is not ours",
-        "  strict sends the answer back: names",
+        "  strict sends the answer back: strict.names",
         "    kernel asks about shut: May shut run?",
         "      approved by ann",
         "      -> port 3 is shut",

@@ -16,6 +16,7 @@ from agentfp import (
     MessageDeniedError,
     NoConversationError,
     PauseConsumedError,
+    PauseExpiredError,
     PendingQuestionError,
     Record,
     RunCheckpointError,
@@ -25,6 +26,7 @@ from agentfp import (
 )
 from agentfp.events import PauseAbandoned, RunEnded, TurnStart
 from agentfp.plugin import Plugin, Refuse, hookimpl
+from agentfp_core.clock import StepClock
 from tests.core.asking import Counter, again, made, only, plugin
 from tests.core.running import ScriptedModel, call, check_record, outcomes, roles, tool_texts
 
@@ -198,6 +200,20 @@ async def test_dropping_a_question_settles_all_calls_of_its_batch() -> None:
     assert tool_texts(chat.history)[2] == "change did not run: its question was dropped at call c2 (ask) of the same batch."
     assert counter.done == ["a"]
     check_record(chat.record)
+
+
+async def test_a_question_that_was_not_answered_in_time_is_settled_as_such() -> None:
+    clock = StepClock(step_ns=1_000_000_000_000)
+    chat = made(call("ask", id="c1"), "on", tools=[ask], clock=clock).conversation()
+    await chat.send("go")
+    with pytest.raises(PauseExpiredError):
+        await chat.resume("yes")
+    with pytest.raises(PendingQuestionError):
+        await chat.send("on")
+    chat.abandon()
+    assert outcomes(chat.record) == {"c1": "abandoned"}
+    assert tool_texts(chat.history) == ["ask did not run: its question was not answered in time."]
+    assert (await chat.send("on")).text == "on"
 
 
 async def test_a_conversation_answers_its_question() -> None:

@@ -140,7 +140,7 @@ async def test_usage_cost_and_limits_count_each_leg_once() -> None:
     prices = {"script": Prices(input=Decimal(1), output=Decimal(1))}
     counter = Counter()
     child = made(call("ask", what="y" * 400), call("ask", what="y" * 400), "child says", tools=[ask], prices=prices)
-    agent = made(call("sub", id="c1", request="look"), "done", tools=[child.as_tool("sub", "x")], prices=prices, limits=Limits(tokens=500))
+    agent = made(call("sub", id="c1", request="look"), "done", tools=[child.as_tool("sub", "x")], prices=prices, limits=Limits(tokens=230))
     result = await agent.run("go")
     while result.paused:
         result = await agent.resume(again(result), {only(result): "X"})
@@ -149,7 +149,8 @@ async def test_usage_cost_and_limits_count_each_leg_once() -> None:
     total = sum((end.input_tokens or 0) + (end.output_tokens or 0) for end in ends)
     assert result.usage.total == total
     assert result.cost_usd == total
-    assert result.stopped_early is None  # the second leg had what was left, not less by what the first leg used
+    assert outcomes(result.record) == {"c1": "success"}  # each leg had what was left, not less by what the leg before used
+    assert result.stopped_early is None
     assert result.text == "done"
     assert counter.done == []
 

@@ -113,6 +113,12 @@ async def test_an_answer_that_is_no_json_is_refused_and_not_shown() -> None:
     assert "secret" not in str(caught.value)
 
 
+async def test_an_answer_is_handed_on_as_the_record_keeps_it() -> None:
+    agent, result = await paused()
+    result = await agent.resume(again(result), {only(result): {"days": (datetime.date(2024, 5, 1),)}})
+    assert tool_texts(result.history) == ['{"days": ["2024-05-01"]}']
+
+
 async def test_a_value_must_fit_the_schema_of_its_field() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}}, "required": ["n"]}
     counter = Counter()

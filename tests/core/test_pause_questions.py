@@ -208,6 +208,10 @@ async def test_asks_of_several_phases_are_several_pauses_in_one_run() -> None:
 async def test_on_resume_only_those_who_asked_are_called_and_nothing_is_filed_twice() -> None:
     counter = Counter()
     called: dict[str, list[str]] = {"asks": [], "quiet": [], "earlier": [], "silent": []}
+    whole: list[int] = []
+
+    def quiet_batch(self: Plugin, batch: Any) -> None:
+        whole.append(len(batch.live))
 
     def files(name: str) -> Any:
         def hook(self: Plugin, call: Any, run: Any) -> Any:
@@ -227,13 +231,14 @@ async def test_on_resume_only_those_who_asked_are_called_and_nothing_is_filed_tw
         tools=counter.tools(),
         plugins=[
             plugin("earlier", hook=before("peel")(files("earlier"))),
-            plugin("quiet", hook=before("fill")(files("quiet"))),
+            plugin("quiet", hook=before("fill")(files("quiet")), batch=before("fill", per="batch")(quiet_batch)),
             plugin("asks", first=before("fill")(files("silent")), second=before("fill")(ask)),
         ],
     )
     result = await agent.run("go")
     result = await agent.resume(again(result), "x")
     assert called == {"asks": ["c1", "c2", "c1"], "quiet": ["c1", "c2"], "earlier": ["c1", "c2"], "silent": ["c1", "c2"]}
+    assert whole == [2]
     for name in ("quiet", "earlier", "silent"):
         assert [seen.by for seen in result.record.of(Seen)].count(name) == 2
     verdicts = [(v.plugin, v.phase) for v in result.record.of(VerdictFiled)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import anyio
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfp import Checkpoint, Limits, Pause, Record, RunResult
-from agentfp.events import Event, Served
+from agentfp.events import CostTick, Event, LlmEnd, RunConfigured, Served
 from agentfp.plugin import memo_of
 from agentfp_core.state import RunState
 from tests.core.random_plugins import Meddling, Watcher, meddlings
@@ -54,9 +55,29 @@ def check_replays(record: Record, sent: list[Any]) -> None:
         assert copy.receipt(number) == record.receipt(number)
 
 
+def check_sums(record: Record) -> None:
+    """Tokens and money are the sums of what was billed since the turn's budget began."""
+    billed: list[LlmEnd] = []
+    ticks: list[Decimal] = []
+    for one in record:
+        if isinstance(one.payload, RunConfigured) and one.payload.leg == "recovery":
+            billed, ticks = [], []
+        elif isinstance(one.payload, LlmEnd):
+            billed.append(one.payload)
+        elif isinstance(one.payload, CostTick):
+            ticks.append(Decimal(one.payload.usd))
+            assert Decimal(one.payload.cumulative_usd) == sum(ticks)
+    state = RunState.of(record)
+    assert state.usage.total == sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in billed)
+    assert (state.usage.cache_read or 0) == sum(one.cache_read_tokens or 0 for one in billed)
+    assert (state.usd or 0) == sum(ticks)
+    assert len(ticks) == len(billed)
+
+
 def check(record: Record, scene: Scene, result: RunResult[str] | None = None) -> None:
     check_settled(record)
     check_order(record)
+    check_sums(record)
     assert all(count == 1 for count in scene.ran.values()), "a tool ran twice for one call"
     outcomes = outcomes_of(record)
     for call_id in scene.ran:
