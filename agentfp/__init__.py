@@ -78,11 +78,12 @@ if TYPE_CHECKING:
     from agentfp_core.messages import DocumentPart, History, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
     from agentfp_core.model import ModelSettings, Prices
     from agentfp_core.pause import Pause, Question
-    from agentfp_core.record import Identity, Record
+    from agentfp_core.record import Record
     from agentfp_core.redaction import RedactionPolicy, conversation_redaction
     from agentfp_core.result import ContractUnmet, RunResult, StoppedEarly, StoppedEarlyError
     from agentfp_core.results import ToolReturn
     from agentfp_core.run import Run
+    from agentfp_core.segments import Identity
     from agentfp_core.streaming import RunStream
     from agentfp_core.tool_context import ToolContext
     from agentfp_core.tools import ResultCeiling, Tool, raw_tool, tool
@@ -160,7 +161,8 @@ _HOMES = {
     "agentfp_core.messages": ("DocumentPart", "History", "ImagePart", "Message", "StopReason", "ThinkingBlock", "ToolCall", "Usage"),
     "agentfp_core.model": ("ModelSettings", "Prices"),
     "agentfp_core.pause": ("Pause", "Question"),
-    "agentfp_core.record": ("Identity", "Record"),
+    "agentfp_core.record": ("Record",),
+    "agentfp_core.segments": ("Identity",),
     "agentfp_core.redaction": ("RedactionPolicy", "conversation_redaction"),
     "agentfp_core.result": ("ContractUnmet", "RunResult", "StoppedEarly", "StoppedEarlyError"),
     "agentfp_core.results": ("ToolReturn",),

@@ -5,6 +5,7 @@ from agentfp_core.batch import Batch, CallView, ResultView
 from agentfp_core.configure import Registry
 from agentfp_core.declarations import Declaration
 from agentfp_core.delivery import ExportedEvent
+from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import AnswerRefusedError, ConfigError, MessageDeniedError, PluginError, PolicyHaltError, nearest
 from agentfp_core.events.base import Content, Event, Hash, Name, Number, Payload, event, part
 from agentfp_core.hookspecs import PHASES, hookimpl
@@ -12,10 +13,10 @@ from agentfp_core.memos import MemoSource, memo_of, record_of
 from agentfp_core.messages import History, Message, ToolCall, Usage
 from agentfp_core.model import Model, ModelRequest, ModelResponse, ModelSettings, ToolSpec
 from agentfp_core.plugins import Plugin
-from agentfp_core.record import Identity, Record, SegmentHeader
+from agentfp_core.record import Record
 from agentfp_core.replies import ReplyFilter
 from agentfp_core.run import Run
-from agentfp_core.served import RequestDraft
+from agentfp_core.segments import Identity, SegmentHeader
 from agentfp_core.tool_context import ToolContext
 from agentfp_core.tools import Tool, raw_tool, tool
 from agentfp_core.verdicts import Allow, Approval, AskField, AskPerson, Deny, Halt, Note, Refuse, Replace, Revise, Withhold

@@ -216,6 +216,11 @@ class Agent(Blueprint[Deps, Out]):
 
         return await starting.recover(self._in_force(), source, _options(call))
 
+    def resume_on_error_sync(self, source: RecoverySource, **call: Any) -> RunResult[Out]:
+        """:meth:`resume_on_error` for code without an event loop."""
+        _refuse_loop("resume_on_error_sync", "await agent.resume_on_error(...)")
+        return anyio.run(lambda: self.resume_on_error(source, **call))
+
     def conversation(
         self, *, history: HistoryInput | None = None, checkpoint: Checkpoint | str | bytes | None = None, **call: Any
     ) -> Conversation[Deps, Out]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from agentfp_core import jsontext
 from agentfp_core.calling import each
+from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import PluginError
 from agentfp_core.events.context import Blob, BudgetPressure, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.message import MessageAdded
 from agentfp_core.model import check_message, check_request
-from agentfp_core.served import Piece, RequestDraft, digest, spec_json
+from agentfp_core.served import Piece, digest, spec_json
 
 if TYPE_CHECKING:
     from agentfp_core.model import Model, ModelRequest, ToolSpec

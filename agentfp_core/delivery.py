@@ -17,8 +17,8 @@ from agentfp_core.redaction import full_data, lean_data
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event, Payload
     from agentfp_core.plugins import Impl
-    from agentfp_core.record import SegmentHeader
     from agentfp_core.run import Run
+    from agentfp_core.segments import SegmentHeader
 
 RELIEF_AT = 512
 RELIEF_SECONDS = 0.25

@@ -153,7 +153,13 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
             value = await tool.invoke(context, kwargs)
         else:
             value = await _invoke(run, tool, context, kwargs)
-    except PauseSignal as signal:
+    except (PauseSignal, BaseExceptionGroup) as raised:
+        signal = _question_in(raised)
+        if signal is None:
+            _end_raised(run, tool, call, raised, _ms(run, begun))
+            if not isinstance(raised, Exception):
+                raise
+            return []
         try:
             return pending(TOOL, signal.ask, call.id)
         except Exception as error:  # a malformed question is the tool's own failure
@@ -171,12 +177,9 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
             error=TimeoutError("timeout"),
         )
     except Exception as error:
-        text = failure_text(error)
-        end_call(run, call, "failure", text, ran=True, duration_ms=_ms(run, begun), error=error, fingerprint=_fingerprint(tool, call, text))
-    except BaseException:
-        in_thread = not tool.is_async and not tool.inline
-        text = UNKNOWN.format(name=call.name) if in_thread else f"{call.name} was cancelled before it ended."
-        end_call(run, call, "unknown" if in_thread else "cancelled", text, ran=True, duration_ms=_ms(run, begun), cause="cancelled")
+        _end_raised(run, tool, call, error, _ms(run, begun))
+    except BaseException as error:
+        _end_raised(run, tool, call, error, _ms(run, begun))
         raise
     else:
         _file(run, batch, tool, call, value, _ms(run, begun))
@@ -184,6 +187,24 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
         if len(run.agent.sessions) and run.agent.sessions.has_call_scope:
             await _end_call_sessions(run, call.id)
     return []
+
+
+def _question_in(raised: BaseException) -> PauseSignal | None:
+    """The question that a tool raised, also from inside a task group of its own."""
+    while isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
+        raised = raised.exceptions[0]
+    return raised if isinstance(raised, PauseSignal) else None
+
+
+def _end_raised(run: Run[Any], tool: Tool[..., Any], call: CallView, error: BaseException, duration_ms: int) -> None:
+    """File the outcome of a call that raised: a failure, or the end of the whole run."""
+    if isinstance(error, Exception):
+        text = failure_text(error)
+        end_call(run, call, "failure", text, ran=True, duration_ms=duration_ms, error=error, fingerprint=_fingerprint(tool, call, text))
+        return
+    in_thread = not tool.is_async and not tool.inline
+    text = UNKNOWN.format(name=call.name) if in_thread else f"{call.name} was cancelled before it ended."
+    end_call(run, call, "unknown" if in_thread else "cancelled", text, ran=True, duration_ms=duration_ms, cause="cancelled")
 
 
 async def _end_call_sessions(run: Run[Any], call_id: str) -> None:

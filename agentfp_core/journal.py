@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentfp_core.record import Record, SegmentHeader, event_line
+from agentfp_core.record import Record
+from agentfp_core.segments import SegmentHeader, event_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

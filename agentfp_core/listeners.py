@@ -12,7 +12,7 @@ from agentfp_core.patterns import matcher
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
-    from agentfp_core.record import SegmentHeader
+    from agentfp_core.segments import SegmentHeader
 
 Listener: TypeAlias = "Callable[[Event], Any] | Callable[[Event, SegmentHeader], Any]"
 ListenerSpec: TypeAlias = "Listener | Mapping[str, Listener] | Iterable[tuple[str, Listener]] | None"

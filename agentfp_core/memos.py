@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.events.base import Event, Payload
 from agentfp_core.patterns import matcher
-from agentfp_core.record import Record, upgrade
+from agentfp_core.record import Record
+from agentfp_core.segments import upgrade
 
 if TYPE_CHECKING:
     from agentfp_core.plugins import Plugin

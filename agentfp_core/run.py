@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from agentfp_core.messages import History, Usage
     from agentfp_core.model import Model, ModelSettings
     from agentfp_core.plugins import Plugin
-    from agentfp_core.record import Identity, Record, SegmentHeader
+    from agentfp_core.record import Record
+    from agentfp_core.segments import Identity, SegmentHeader
 
 Deps = TypeVar("Deps")
 _new_event = tuple.__new__

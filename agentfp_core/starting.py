@@ -29,10 +29,11 @@ from agentfp_core.memos import Memo
 from agentfp_core.messages import History
 from agentfp_core.model import ModelSettings
 from agentfp_core.outcomes import settle
-from agentfp_core.record import Identity, Record, SegmentHeader
+from agentfp_core.record import Record
 from agentfp_core.replay import recovery_of
 from agentfp_core.result import Head, RunResult
 from agentfp_core.run import Run, run_options
+from agentfp_core.segments import Identity, SegmentHeader
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from agentfp_core.events.tool import ToolProgress
 
 if TYPE_CHECKING:
     from agentfp_core.batch import CallView
-    from agentfp_core.record import Identity
     from agentfp_core.run import Run
+    from agentfp_core.segments import Identity
     from agentfp_core.sessions import Scope
     from agentfp_core.verdicts import AskField
 

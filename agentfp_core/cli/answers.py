@@ -30,18 +30,18 @@ def answer_of(question: Question, text: str, *, by: str | None = None) -> Any:
         ValueError: a decision is none; says what one is.
     """
     if question.kind == "decision":
-        return _decision(text.strip(), by)
+        return _decision(text.strip(), by, question.pinned)
     if question.kind == "acknowledge":
         return True
     return _value(question.schema, text)
 
 
-def _decision(text: str, by: str | None) -> Any:
+def _decision(text: str, by: str | None, pinned: str | None) -> Any:
     if text.lower() in _YES:
-        return approve(by=by)
+        return approve(by=by, pinned=pinned)
     refused = _NO.fullmatch(text)
     if refused is not None:
-        return reject((refused["reason"] or "").strip() or None, by=by)
+        return reject((refused["reason"] or "").strip() or None, by=by, pinned=pinned)
     given = _json(text)
     if isinstance(given, dict) and isinstance(given.get("approved"), bool):
         return {"by": by, **given} if by is not None else given

@@ -150,15 +150,15 @@ def _decide(question: Question, by: str | None) -> Any:
     while True:
         key = read_line("  > ").strip().lower()
         if key in ("a", "approve", "y", "yes"):
-            return approve(by=by)
+            return approve(by=by, pinned=question.pinned)
         if key in ("r", "reject", "n", "no"):
-            return reject(read_line("  why (the model reads it; Enter for no reason): ").strip() or None, by=by)
+            return reject(read_line("  why (the model reads it; Enter for no reason): ").strip() or None, by=by, pinned=question.pinned)
         if key in ("q", "quit"):
             raise LeftOpenError
         if key in ("e", "edit"):
             edited = _edit(question.arguments or {})
             if edited is not None:
-                return approve(by=by, args=edited)
+                return approve(by=by, args=edited, pinned=question.pinned)
 
 
 def _edit(arguments: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -195,13 +195,15 @@ def _model(opened: Config | None, agent: str | None, found: Installed) -> Iterat
 
     if not found.group(MODELS_GROUP):
         yield Finding("model", "note", " ".join(NO_PROVIDER.split()))
-    if opened is None or not opened.agents:
+    if opened is None:
         return
-    try:
-        model = opened.build(agent).model
-    except AgentfpError as error:
-        yield Finding("model", "problem", str(error))
-    except Exception as error:  # the provider's own code
-        yield Finding("model", "problem", f"the provider fails: {type(error).__name__}: {error}")
-    else:
-        yield Finding("model", "ok", f"{model.provider}:{model.name} can be made (it was not called)")
+    for name in opened.agents if agent is None else (opened.agent_name(agent),):
+        about = "model" if len(opened.agents) == 1 else f"model of {name}"
+        try:
+            model = opened.build(name).model
+        except AgentfpError as error:
+            yield Finding(about, "problem", str(error))
+        except Exception as error:  # the provider's own code
+            yield Finding(about, "problem", f"the provider fails: {type(error).__name__}: {error}")
+        else:
+            yield Finding(about, "ok", f"{model.provider}:{model.name} can be made (it was not called)")

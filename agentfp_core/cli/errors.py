@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from agentfp_core.cli.exits import Code
 from agentfp_core.errors import (
     AgentfpError,
+    ConfigError,
     DecisionRequiredError,
     InputRequestError,
     ModelNotFoundError,
@@ -15,6 +18,7 @@ from agentfp_core.errors import (
     UsageError,
 )
 
+_NOT_THERE = re.compile(r"no installed (?:plugin|provider) is called|nothing installed brings")
 _WRONG_ANSWERS = (InputRequestError, DecisionRequiredError, PauseAnswerRequiredError, StaleDecisionError)
 
 
@@ -44,6 +48,13 @@ def code_of(error: BaseException) -> Code:
     """The exit code of an error."""
     if isinstance(error, ModelNotFoundError):
         return Code.USAGE if error.__cause__ is not None else Code.MISSING  # with a cause it is there, and broken
+    if only_missing(error):
+        return Code.MISSING
     if isinstance(error, (UsageError, RecordError, OSError, *_WRONG_ANSWERS)):
         return Code.USAGE
     return Code.FAILED
+
+
+def only_missing(error: BaseException) -> bool:
+    """Whether all that is wrong with a configuration is that something is not installed."""
+    return isinstance(error, ConfigError) and all(_NOT_THERE.search(problem) for problem in error.problems)

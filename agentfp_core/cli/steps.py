@@ -188,9 +188,7 @@ class _Printer:
 
     def _intervention(self, step: dict[str, Any]) -> None:
         back = "sends the answer back" if step.get("carried_out") else "wants the answer sent back, which was not done"
-        what = {"Revise": back, "Refuse": "refuses", "Replace": "replaces the text"}.get(
-            step["verdict"], step["verdict"]
-        )
+        what = {"Revise": back, "Refuse": "refuses", "Replace": "replaces the text"}.get(step["verdict"], step["verdict"])
         why = step.get("reason") or step.get("key") or ""
         self._line(f"  {step['plugin']} {what}{f': {one_line(why)}' if why else ''}", "yellow")
         for key in ("draft", "text"):

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from agentfp_core.config import Config
 
 
-_NOT_THERE = re.compile(r"no installed (?:plugin|provider) is called|nothing installed brings")
-
-
 def importable(folder: Path) -> None:
     """Let modules of a folder be imported, as they are when Python is started there."""
     path = str(folder.absolute())
@@ -62,12 +59,13 @@ def agent_of_config(config: Config, name: str | None, overrides: dict[str, Any])
         CommandError: something that it needs is not installed.
         ConfigError: with every problem of the file and of this agent.
     """
+    from agentfp_core.cli.errors import only_missing
     from agentfp_core.errors import ConfigError
 
     try:
         return config.build(name, **overrides)
     except ConfigError as error:
-        if all(_NOT_THERE.search(problem) for problem in error.problems):
+        if only_missing(error):
             raise CommandError(f"{error}{_advice(error.problems)}", Code.MISSING) from error
         raise
 
@@ -112,14 +110,17 @@ def resolve(path: str) -> Any:
     Raises:
         CommandError: it leads nowhere.
     """
+    from agentfp_core.cli.errors import code_of
     from agentfp_core.config.imports import ImportPathError
     from agentfp_core.config.imports import resolve as resolve_path
+    from agentfp_core.errors import AgentfpError
 
     importable(Path.cwd())
     try:
         return resolve_path(path)
     except ImportPathError as error:
-        raise CommandError(str(error)) from error
+        cause = error.__cause__
+        raise CommandError(str(error), code_of(cause) if isinstance(cause, AgentfpError) else Code.USAGE) from error
 
 
 def is_import_path(text: str) -> bool:

@@ -30,6 +30,7 @@ def walk(record: Record) -> dict[str, Any]:
     walker = _Walker(record)
     for event in record:
         walker.take(event)
+    walker.close()
     made: dict[str, Any] = {
         "conversation": record.root_id,
         "legs": len(record.headers),
@@ -89,6 +90,12 @@ class _Walker:
         handler = self._handlers.get(event.name)
         if handler is not None:
             handler(event, event.payload)
+
+    def close(self) -> None:
+        """Put what nested agents did beneath the calls that ran them."""
+        for call_id, child in self.record.children.items():
+            if call_id in self._calls:
+                self._calls[call_id].setdefault("nested", walk(child))
 
     def _step(self, event: Event, kind: str, **values: Any) -> Step:
         step = {"kind": kind, "seq": event.seq, "turn": event.turn, **{k: v for k, v in values.items() if v is not None}}
@@ -174,9 +181,6 @@ class _Walker:
         for name in ("error_class", "error", "cause", "private"):
             if getattr(payload, name) is not None:
                 call[name] = getattr(payload, name)
-        child = self.record.children.get(event.call_id or "")
-        if child is not None:
-            call["nested"] = walk(child)
 
     def _verdict(self, event: Event, payload: Any) -> None:
         verdict = {

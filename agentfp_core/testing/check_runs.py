@@ -16,7 +16,7 @@ from agentfp_core.events.base import Event, check_payload
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.model import ModelRequest
 from agentfp_core.patterns import matcher
-from agentfp_core.record import event_line
+from agentfp_core.segments import event_line
 from agentfp_core.testing.records import events_difference
 from agentfp_core.testing.scenes import ODD, PLAIN, Replies, RepliesByRun, Scene, one
 from agentfp_core.testing.scripted import ScriptItem

@@ -66,8 +66,7 @@ class Terminal:
         """Wait for the end; gives the exit code."""
         while self._read():
             pass
-        code = self._process.wait(PATIENCE)
-        return code
+        return self._process.wait(PATIENCE)
 
     def close(self) -> None:
         """End the program if it still runs, and let go of the terminal."""

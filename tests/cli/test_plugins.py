@@ -228,7 +228,8 @@ def test_a_sound_environment(folder: Path, hours: PluginDist, cli: Cli, monkeypa
     assert "agentfp-hours 2.1" in ok["distributions"]
     assert ok["plugins on"] == "hours"
     assert ok["plugin hours"] == "loads (agentfp-hours 2.1)"
-    assert ok["model"].startswith("stub:small can be made")
+    assert ok["model of agent"].startswith("stub:small can be made")
+    assert ok["model of other"].startswith("stub:small can be made")
     assert "HOURS_KEY" in ok["secret plugins.hours.api_key"]
     assert "OPENAI_API_KEY" in ok["keys"]
     assert "sk-never-shown" not in done.out

@@ -160,6 +160,17 @@ def test_a_plugin_that_is_not_installed(folder: Path, provider: PluginDist, cli:
     assert "pip install agentfp-evidence" in done.err
 
 
+def test_an_agent_in_code_that_reads_a_file(folder: Path, cli: Cli) -> None:
+    """Wherever the file is read, what is not installed ends with 3."""
+    (folder / "agentfp.toml").write_text('version = 1\n[agent]\nmodel = "nowhere:x"\n')
+    (folder / "early.py").write_text("from agentfp import Agent\nagent = Agent.from_config('agentfp.toml')\n")
+    (folder / "late.py").write_text("from agentfp import Agent\ndef agent(): return Agent.from_config('agentfp.toml')\n")
+    for module_name in ("early", "late"):
+        done = cli("run", f"{module_name}:agent", "hi")
+        assert (done.code, done.out) == (3, "")
+        assert "pip install agentfp-nowhere" in done.err
+
+
 # --- deps -------------------------------------------------------------------------------------------------------------------
 
 

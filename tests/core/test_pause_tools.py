@@ -269,3 +269,20 @@ async def test_a_slow_sibling_ends_before_the_run_pauses() -> None:
     result = await agent.resume(again(result), "X")
     assert done == ["slow"]
     assert outcomes(result.record) == {"c2": "success", "c1": "success"}
+
+
+async def test_a_question_raised_in_a_task_group_of_the_tools_own_pauses_the_run() -> None:
+    async def grouped(ctx: ToolContext[Any]) -> str:
+        """Ask from a task."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asking, ctx)
+        return "not asked"
+
+    async def asking(ctx: ToolContext[Any]) -> None:
+        ctx.ask_human("From a group?")
+
+    paused = await made(call("grouped"), "done", tools=[grouped]).run("go")
+    assert paused.pause is not None
+    assert paused.pause.questions[0].prompt == "From a group?"
+    result = await made("done", tools=[grouped]).resume(again(paused), {only(paused): "yes"})
+    assert (result.status, tool_texts(result)) == ("answered", ["yes"])

@@ -1,0 +1,92 @@
+"""Reads a record, with its nested records, from lines of JSON: a saved file, a journal, a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pydantic_core
+
+from agentfp_core.errors import RecordFormatError
+from agentfp_core.events.base import Payload
+from agentfp_core.record import Record
+from agentfp_core.segments import FORMAT, Segment, SegmentHeader, event_from, place_of
+
+
+class RecordReader:
+    """Puts segments read from lines together to a record with its nested records."""
+
+    def __init__(self, types: Mapping[str, type[Payload]]) -> None:
+        self.types = types
+        self.segments: dict[str, Segment] = {}
+        self.current: Segment | None = None
+
+    def read(self, lines: Iterable[str | bytes | Mapping[str, Any]]) -> Record:
+        """The record in the lines.
+
+        Raises:
+            RecordFormatError: they hold none; names the line.
+        """
+        rows = [(number, line) for number, line in enumerate(lines, 1) if line]
+        torn: int | None = None
+        for index, (number, line) in enumerate(rows):
+            try:
+                if isinstance(line, Mapping):
+                    self.take(line, None)
+                else:
+                    self.take(pydantic_core.from_json(line), line)
+            except (ValueError, TypeError) as error:
+                if isinstance(error, RecordFormatError):
+                    raise RecordFormatError(f"line {number}: {error}") from error
+                if index != len(rows) - 1 or index == 0:
+                    raise RecordFormatError(f"line {number} is not JSON; the file is no record or was damaged") from error
+                torn = number
+        record = self.assemble()
+        record.torn_line = torn
+        return record
+
+    def take(self, data: Any, line: str | bytes | None) -> None:
+        """Take one line: a header, a switch to another segment, or an event."""
+        if not isinstance(data, Mapping):
+            raise RecordFormatError(f"a line holds a {type(data).__name__} where an object belongs; this is no record")
+        if "segment" in data:
+            if data.get("agentfp") != FORMAT:
+                raise RecordFormatError(f"records of version {data.get('agentfp')!r} cannot be read; this library reads version {FORMAT}")
+            header = SegmentHeader.of(data["segment"])
+            self.current = self.segments.setdefault(header.run_id, Segment(header))
+        elif "switch" in data:
+            if not isinstance(data["switch"], str) or data["switch"] not in self.segments:
+                raise RecordFormatError("a line switches to a segment that was not opened")
+            self.current = self.segments[data["switch"]]
+        elif self.current is None:
+            raise RecordFormatError("the first line must be a segment header; this is no record")
+        else:
+            event, events = event_from(data, self.types, line=line), self.current.events
+            if events and event.seq <= events[-1].seq:
+                raise RecordFormatError(f"event {event.seq} comes after event {events[-1].seq}; the file was changed")
+            events.append(event)
+
+    def assemble(self) -> Record:
+        """Put what was taken together."""
+        if not self.segments:
+            raise RecordFormatError("there is no segment in it; this is no record")
+        by_path: dict[tuple[str, ...], list[Segment]] = {}
+        for segment in self.segments.values():
+            by_path.setdefault(segment.header.path, []).append(segment)
+        records = {path: Record(_joined(segments)) for path, segments in by_path.items()}
+        top = min(records, key=len)
+        for path in sorted(records, key=len):
+            parent = records.get(path[:-1]) if path != top else None
+            if parent is not None:
+                parent.children[path[-1]] = records[path]
+        return records[top]
+
+
+def _joined(segments: list[Segment]) -> list[tuple[Segment, int]]:
+    """Segments with their lengths. One that goes on from the middle of an earlier one is a later branch, which counts."""
+    parts: list[tuple[Segment, int]] = []
+    for segment in segments:
+        first = segment.events[0].seq if segment.events else segment.header.first_seq
+        parts = [(earlier, place_of(earlier.events, first, length)) for earlier, length in parts]
+        parts.append((segment, len(segment.events)))
+    return parts
