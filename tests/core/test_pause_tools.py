@@ -285,4 +285,4 @@ async def test_a_question_raised_in_a_task_group_of_the_tools_own_pauses_the_run
     assert paused.pause is not None
     assert paused.pause.questions[0].prompt == "From a group?"
     result = await made("done", tools=[grouped]).resume(again(paused), {only(paused): "yes"})
-    assert (result.status, tool_texts(result)) == ("answered", ["yes"])
+    assert (result.status, tool_texts(result.history)) == ("answered", ["yes"])

@@ -37,13 +37,26 @@ ALLOWED_SH = {
 }
 """Commands that no page's test runs, and why not. Everything else in a block of ``sh`` is run."""
 
-STAND_IN = """
+PROVIDER = """
 from agentfp.testing import ScriptedModel
 
 def make(name, **settings):
     return ScriptedModel(lambda request: "It is not known.", provider="openai", name=name)
 """
 """Stands in for a vendor's provider, which is a distribution of its own: config files name one."""
+
+PLUGIN = """
+from agentfp.plugin import Plugin
+
+class OfficeHours(Plugin):
+    '''Tools that change something run in office hours only.'''
+    name = "office_hours"
+
+    class Settings(Plugin.Settings):
+        opens: int = 9
+        closes: int = 17
+"""
+"""Stands in for an installed plugin, on the pages that do not write it themselves."""
 
 
 class PageRun:
@@ -79,9 +92,8 @@ class PageRun:
         try:
             with self._dists:
                 dist = self._dists.enter_context(PluginDist(self.folder / "site"))
-                dist(
-                    "agentfp-openai", entry_points={"agentfp.models": {"openai": "page_stand_in:make"}}, modules={"page_stand_in": STAND_IN}
-                )
+                self._stand_in(dist, "openai", "agentfp.models", "make", PROVIDER)
+                self._stand_in(dist, "office_hours", "agentfp.plugins", "OfficeHours", PLUGIN)
                 self.dist = dist
                 sys.path.insert(0, str(work))
                 os.chdir(work)
@@ -96,6 +108,16 @@ class PageRun:
                 if name == self.module.__name__ or (file is not None and self.folder in Path(file).parents):
                     del sys.modules[name]
             importlib.invalidate_caches()
+
+    @staticmethod
+    def _stand_in(dist: PluginDist, name: str, group: str, attribute: str, source: str) -> None:
+        module = f"stand_in_{name}"
+        dist(
+            f"agentfp-{name.replace('_', '-')}",
+            version="0.1.0",
+            entry_points={group: {name: f"{module}:{attribute}"}},
+            modules={module: source},
+        )
 
     def run(self, block: Block) -> None:
         """Run one block.
