@@ -19,7 +19,7 @@ space := $(empty) $(empty)
 # The stamp carries the folder's path: an environment copied along with a checkout still points at the old one.
 STAMP := .venv/installed-$(subst $(space),-,$(subst /,-,$(CURDIR)))
 
-.PHONY: help setup test lint format demo bench bench-peers pins clean distclean
+.PHONY: help setup test lint format demo bench bench-peers events pins clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ bench: $(STAMP)  ## what the kernel costs; ARGS="--json out.json" for JSON, "--q
 
 bench-peers: $(STAMP)  ## the same turn in other frameworks, each installed in an environment of its own
 	@$(PY) -m benchmarks.peers $(ARGS)
+
+events: $(STAMP)  ## write docs/events.md from the catalog
+	@$(PY) -m scripts.event_table
 
 pins: $(STAMP)  ## write constraints.txt from what is installed
 	@$(PY) -m scripts.pins write

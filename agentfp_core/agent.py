@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agentfp_core.pause import Pause
     from agentfp_core.result import RunResult
     from agentfp_core.run import Run
-    from agentfp_core.starting import CallOptions, HistoryInput, RecoverySource
+    from agentfp_core.starting import CallArguments, CallOptions, HistoryInput, RecoverySource
     from agentfp_core.streaming import RunStream, SyncRunStream
     from agentfp_core.tools import Tool, ToolOptions
 
@@ -52,7 +52,8 @@ class Agent(Blueprint[Deps, Out]):
         limits: how far a run may go.
         model_settings: wishes for every model call.
         prices: prices by model name, where the provider states none.
-        listeners: functions that are called with events; see ``agentfp.Listeners``.
+        listeners: a function that is called with every event, or a mapping of pattern to function; patterns are a name,
+            ``agentfp.tool.*`` or ``*``, and a function with two parameters is handed the run's header too.
         redact: what to mask in everything served.
         stream: ``hold`` lets no text out before it is accepted, ``live`` lets drafts out; ``hold`` when an answer may be replaced.
         tool_concurrency: calls of a batch that run side by side.
@@ -114,14 +115,14 @@ class Agent(Blueprint[Deps, Out]):
 
     # --- running ---
 
-    async def run(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunResult[Out]:
+    async def run(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """Run one turn.
 
         Args:
             message: what the person says: a text, or a list of texts, images and documents.
             history: what was said before: a result's ``history``, its JSON, or a list of ``{"role", "content"}``.
             **call: ``deps``, ``identity``, ``session_id``, ``options``, ``limits``, ``model_settings``, ``on_event``,
-                ``journal``, ``timeout``, ``stream``; see :class:`agentfp_core.starting.CallOptions`.
+                ``journal``, ``timeout``, ``stream``, ``redact``; see :class:`agentfp_core.starting.CallOptions`.
 
         Returns:
             The result, whatever its status.
@@ -147,7 +148,7 @@ class Agent(Blueprint[Deps, Out]):
 
         return await starting.start(self._in_force(), message, _options(call, push, opened), history)
 
-    def run_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunResult[Out]:
+    def run_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`run` for code without an event loop.
 
         Raises:
@@ -156,20 +157,20 @@ class Agent(Blueprint[Deps, Out]):
         _refuse_loop("run_sync", "await agent.run(...)")
         return anyio.run(lambda: self.run(message, history=history, **call))
 
-    def stream(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> RunStream[Out]:
+    def stream(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
         """Run one turn and watch it: ``async with agent.stream(...) as run: async for text in run.text()``."""
         from agentfp_core.streaming import RunStream
 
         return RunStream(lambda push: self._start(message, history=history, push=push, **call))
 
-    def stream_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Any) -> SyncRunStream[Out]:
+    def stream_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> SyncRunStream[Out]:
         """:meth:`stream` for code without an event loop: ``with agent.stream_sync(...) as run: for text in run.text()``."""
         _refuse_loop("stream_sync", "async with agent.stream(...)")
         from agentfp_core.streaming import SyncRunStream
 
         return SyncRunStream(self.stream(message, history=history, **call))
 
-    async def resume(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
+    async def resume(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """Go on with a paused run, on this agent or another like it, in this process or another.
 
         Args:
@@ -196,12 +197,12 @@ class Agent(Blueprint[Deps, Out]):
 
         return await resuming.resume(self._in_force(), pause, answers, _options(call, push, opened))
 
-    def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
+    def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`resume` for code without an event loop."""
         _refuse_loop("resume_sync", "await agent.resume(...)")
         return anyio.run(lambda: self.resume(pause, answers, **call))
 
-    async def resume_on_error(self, source: RecoverySource, **call: Any) -> RunResult[Out]:
+    async def resume_on_error(self, source: RecoverySource, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """Take up a run that failed, was cancelled or was killed, with a new budget. No call that ended runs again.
 
         Args:
@@ -216,13 +217,17 @@ class Agent(Blueprint[Deps, Out]):
 
         return await starting.recover(self._in_force(), source, _options(call))
 
-    def resume_on_error_sync(self, source: RecoverySource, **call: Any) -> RunResult[Out]:
+    def resume_on_error_sync(self, source: RecoverySource, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`resume_on_error` for code without an event loop."""
         _refuse_loop("resume_on_error_sync", "await agent.resume_on_error(...)")
         return anyio.run(lambda: self.resume_on_error(source, **call))
 
     def conversation(
-        self, *, history: HistoryInput | None = None, checkpoint: Checkpoint | str | bytes | None = None, **call: Any
+        self,
+        *,
+        history: HistoryInput | None = None,
+        checkpoint: Checkpoint | str | bytes | None = None,
+        **call: Unpack[CallArguments[Deps]],
     ) -> Conversation[Deps, Out]:
         """A live conversation.
 
@@ -234,7 +239,7 @@ class Agent(Blueprint[Deps, Out]):
         _options(call)
         from agentfp_core.conversation import Conversation
 
-        return Conversation(self, history=history, checkpoint=checkpoint, defaults=call)
+        return Conversation(self, history=history, checkpoint=checkpoint, defaults=dict(call))
 
     def as_tool(self, name: str, description: str, /, **options: Unpack[ToolOptions]) -> Tool[..., Any]:
         """This agent as a tool of another one. Its answer is a model's text, and never a source by itself.

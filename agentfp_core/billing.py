@@ -63,7 +63,7 @@ def bill(run: Run[Any], model: Model, name: str, usage: Usage, *, purpose: str |
         run.emit(CostUnpriced(model.provider, name, reason))
     else:
         total = (run.state.usd or Decimal(0)) + amount
-        run.emit(CostTick(model.provider, name, str(amount), str(total), purpose))
+        run.emit(CostTick(model.provider, name, str(amount), str(total), purpose), source=run.source)
     check_crossed(run)
 
 
@@ -71,9 +71,10 @@ def check_crossed(run: Run[Any]) -> None:
     """File the limits of money and tokens that a run has crossed by now."""
     limits, state = run.limits, run.state
     if limits.usd is not None and state.usd is not None and "max_cost" not in state.limits_hit and state.usd > Decimal(str(limits.usd)):
-        run.emit(LimitHit("max_cost", float(limits.usd), float(state.usd), "abort" if limits.on_usd == "halt" else "warn"))
+        action: Literal["abort", "warn"] = "abort" if limits.on_usd == "halt" else "warn"
+        run.emit(LimitHit("max_cost", float(limits.usd), float(state.usd), action), source=run.source)
     if limits.tokens is not None and "max_tokens" not in state.limits_hit and state.usage.total > limits.tokens:
-        run.emit(LimitHit("max_tokens", limits.tokens, state.usage.total, "abort"))
+        run.emit(LimitHit("max_tokens", limits.tokens, state.usage.total, "abort"), source=run.source)
 
 
 def stop_reason(run: Run[Any]) -> EarlyReason | None:
@@ -87,6 +88,6 @@ def stop_reason(run: Run[Any]) -> EarlyReason | None:
         spent = (run.clock.monotonic_ns() - run.started_mono_ns) / 1e9
         if spent > limits.seconds:
             if "max_wallclock" not in state.limits_hit:
-                run.emit(LimitHit("max_wallclock", limits.seconds, spent, "abort"))
+                run.emit(LimitHit("max_wallclock", limits.seconds, spent, "abort"), source=run.source)
             return "max-wallclock"
     return "requested" if state.stop_requested else None

@@ -23,6 +23,8 @@ from agentfp_core.plugins import Plugin, PluginSet
 from agentfp_core.sessions import SessionRegistry
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
     from agentfp_core.clock import Clock, Ids
     from agentfp_core.conversations import ConversationIndex
     from agentfp_core.delivery import DeliveryOptions
@@ -50,7 +52,7 @@ class Blueprint(Generic[Deps, Out]):
         *,
         name: str | None = None,
         deps_type: type[Deps] | None = None,
-        output_type: type[Out] = str,  # type: ignore[assignment]
+        output_type: TypeForm[Out] = str,  # type: ignore[assignment]
         output_retries: int = 1,
         output_strategy: Strategy = "auto",
         output_fallback: Callable[..., Any] | None = None,
@@ -90,7 +92,6 @@ class Blueprint(Generic[Deps, Out]):
         self.limits = limits or Limits()
         self.prices = prices
         self.listeners = listeners
-        self.redact = redact
         self.tool_concurrency = tool_concurrency
         self.argument_validation = argument_validation
         self.repeated_call_note = repeated_call_note
@@ -139,6 +140,7 @@ class Blueprint(Generic[Deps, Out]):
         registry.take_tools(tools)
         registry.run_hooks()
         self.tools: Mapping[str, Tool[..., Any]] = registry.tools
+        self.redact = _policy(redact, self.tools.values())
         self.capabilities = registry.capabilities
         self.reply_filters = tuple(registry.filters)
         approvals = any(tool.approval is not False for tool in self.tools.values())
@@ -193,6 +195,16 @@ def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:
     registry.problems = problems
     registry.take_tools(tools)
     raise_problems(problems)
+
+
+def _policy(given: RedactionPolicy | None, tools: Iterable[Tool[..., Any]]) -> RedactionPolicy | None:
+    """What is masked: what the agent's policy names, and the arguments that tools say must not show."""
+    hidden = {name for tool in tools for name in tool.redact}
+    if not hidden:
+        return given
+    from agentfp_core.redaction import RedactionPolicy
+
+    return RedactionPolicy(keys=hidden).joined(given)
 
 
 def _contract(output_type: Any, retries: int, strategy: Strategy, fallback: Any, canned: Any) -> OutputContract[Any] | None:

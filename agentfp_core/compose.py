@@ -29,7 +29,6 @@ class Extra:
     Args:
         late: late lines, each with the plugin it is from and its key.
         tools: whether tools are on the wire.
-        final: an answer is what this call is for.
     """
 
     late: tuple[Piece, ...] = ()

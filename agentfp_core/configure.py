@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentfp_core.errors import AgentfpError, ConfigError, ReservedArgumentError, ToolNameError
+from agentfp_core.tool_context import ToolContext
 from agentfp_core.tools import Tool
 
 if TYPE_CHECKING:
     from agentfp_core.plugins import Plugin, PluginSet
     from agentfp_core.replies import ReplyFilter
     from agentfp_core.run import Run
-    from agentfp_core.tool_context import ToolContext
 
 FilterFactory: TypeAlias = "Callable[[Run[Any]], ReplyFilter]"
 CapabilityFactory: TypeAlias = "Callable[[ToolContext[Any]], Any]"
@@ -82,8 +82,11 @@ class Registry:
 
         Args:
             name: its name: ``ctx.NAME``.
-            factory: makes it for one call.
+            factory: makes it for one call, when the call first reads it.
         """
+        if not name.isidentifier() or name.startswith("_") or hasattr(ToolContext, name):
+            self.problem(f"ctx.{name} cannot be provided: it is the tool context's own, or no name; take another")
+            return
         if name in self.capabilities:
             self.problem(f"ctx.{name} is provided by plugin {self._capability_owner[name]!r} already")
             return

@@ -19,9 +19,12 @@ from agentfp_core.streaming import RunStream
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from typing_extensions import Unpack
+
     from agentfp_core.agent import Agent
     from agentfp_core.events.base import Event
     from agentfp_core.run import Run
+    from agentfp_core.starting import CallArguments
 
 Deps = TypeVar("Deps")
 Out = TypeVar("Out")
@@ -80,7 +83,7 @@ class Conversation(Generic[Deps, Out]):
 
     # --- doing ---
 
-    async def send(self, message: Any, **call: Any) -> RunResult[Out]:
+    async def send(self, message: Any, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """Run one turn.
 
         Args:
@@ -94,7 +97,7 @@ class Conversation(Generic[Deps, Out]):
         options = {**self._defaults, **call}
         return await self._turn(lambda opened: self.agent._start(message, history=self._history, opened=opened, **options))
 
-    def stream(self, message: Any, **call: Any) -> RunStream[Out]:
+    def stream(self, message: Any, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
         """Stream one turn; see ``agent.stream``."""
         self._check_idle()
         options = {**self._defaults, **call}
@@ -104,7 +107,7 @@ class Conversation(Generic[Deps, Out]):
 
         return RunStream(go)
 
-    async def resume(self, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
+    async def resume(self, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """Answer the open question; see ``agent.resume``.
 
         Raises:

@@ -121,7 +121,8 @@ class Delivery:
         self._failed: set[str] = set()
         plugins = run.agent.plugin_set.by_name
         self._sinks = [(impl, plugins[impl.plugin].sees_content) for impl in impls]
-        self.wants_transient = any(getattr(plugins[impl.plugin], "transient", False) for impl in impls)
+        self._transient_sinks = [(impl, content) for impl, content in self._sinks if plugins[impl.plugin].transient]
+        self.wants_transient = bool(self._transient_sinks)
         self.delivered = 0
         self.dropped = 0
         self.high_water = 0
@@ -133,6 +134,8 @@ class Delivery:
 
     def put(self, event: Event, header: SegmentHeader, mask: Callable[[Event], Event]) -> None:
         """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
+        if event.seq < 0 and not self.wants_transient:
+            return
         queue = self._queue
         if len(queue) >= self._max:
             queue.popleft()
@@ -169,7 +172,7 @@ class Delivery:
                 continue
             lean = ExportedEvent(event, header, full=False)
             try:
-                for impl, content in self._sinks:
+                for impl, content in self._sinks if event.seq >= 0 else self._transient_sinks:
                     try:
                         answer = impl.call(ExportedEvent(event, header, full=True) if content else lean)
                         if answer is not None and hasattr(answer, "__await__"):

@@ -50,7 +50,6 @@ class Gate:
             if call_id is not None and (call := batch.get(call_id)) is not None:
                 call._answers[plugin] = answers
         self.asks: list[PendingAsk] = []
-        self._phases = run.agent.plugin_set.phases["before_tool"]
 
     async def go(self) -> tuple[str, list[PendingAsk]] | None:
         """Take the batch through the phases.

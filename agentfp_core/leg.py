@@ -220,6 +220,9 @@ class _Ways:
 
     def _close(self, status: RunStatus) -> None:
         run, delivery = self.run, self.delivery
+        for name, memo in run.memos.items():
+            if memo.error is not None:
+                run.plugin_failed(name, "fold", "", "counted", memo.error)
         run.emit(
             RunEnded(
                 status,
@@ -301,6 +304,6 @@ def manifest(run: Run[Any], leg: Leg) -> RunConfigured:
         stream=run.stream_mode,
         config_hash=hashlib.sha256("\n".join(parts).encode()).hexdigest(),
         resumed_from=run.header.resumed_from,
-        redaction=() if agent.redact is None else agent.redact.names,
+        redaction=() if run.own_redact is None else run.own_redact.names,
         plugin_problems=agent.plugin_problems,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.checkpoint import Checkpoint
+from agentfp_core.errors import PluginError
 from agentfp_core.events.base import Event, Payload
 from agentfp_core.patterns import matcher
 from agentfp_core.record import Record
@@ -29,12 +30,23 @@ MemoSource: TypeAlias = HasRecord | Record | Checkpoint | str | Path
 
 
 class Memo:
-    """The memo of one plugin in one run, kept up to date event by event."""
+    """The memo of one plugin in one run, kept up to date event by event.
 
-    __slots__ = ("_fits", "_fold", "_types", "state")
+    A fold that raises does not break the run, which did nothing wrong: from then on the memo cannot be read, so that the
+    plugin's own hooks fail as their phases say, here and wherever the record is folded anew.
+
+    Attributes:
+        plugin: the plugin's name.
+        state: what the fold made.
+        error: what it raised.
+    """
+
+    __slots__ = ("_fits", "_fold", "_types", "error", "plugin", "state")
 
     def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin.name
         self.state: Any = plugin.initial()
+        self.error: Exception | None = None
         self._fold = plugin.fold
         self._fits = _fits(plugin.memo_events)
         self._types: dict[str, type[Payload]] = {kind.event_name: kind for kind in plugin.events}
@@ -45,8 +57,24 @@ class Memo:
 
     def apply(self, event: Event, payload: Payload | None = None) -> None:
         """Fold one event in."""
+        if self.error is not None:
+            return
         kind = self._types.get(event.name)
-        self.state = self._fold(self.state, event if kind is None else upgrade(event, kind))
+        try:
+            self.state = self._fold(self.state, event if kind is None else upgrade(event, kind))
+        except Exception as error:
+            self.error = error
+
+    def read(self) -> Any:
+        """The memo.
+
+        Raises:
+            PluginError: its fold has raised.
+        """
+        if self.error is not None:
+            msg = f"the memo of plugin {self.plugin!r} is not known, for its fold raised a {type(self.error).__name__}"
+            raise PluginError(msg, plugin=self.plugin, moment="fold") from self.error
+        return self.state
 
 
 def _fits(patterns: Iterable[str]) -> Callable[[str], bool]:
@@ -73,9 +101,12 @@ def memo_of(plugin: Plugin | type[Plugin], source: MemoSource) -> Any:
     Args:
         plugin: the plugin, or its class (then with default settings).
         source: what holds the record.
+
+    Raises:
+        PluginError: the plugin's fold raises.
     """
     memo = Memo(plugin() if isinstance(plugin, type) else plugin)
     for event in record_of(source):
         if memo.reads(event.name):
             memo.apply(event)
-    return memo.state
+    return memo.read()

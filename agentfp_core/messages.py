@@ -160,24 +160,13 @@ class Usage:
     thinking: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            _plus(self.input, other.input),
-            _plus(self.output, other.output),
-            _plus(self.cache_read, other.cache_read),
-            _plus(self.cache_write, other.cache_write),
-            _plus(self.thinking, other.thinking),
-        )
+        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        return Usage(*[a if b is None else b if a is None else a + b for a, b in pairs])
 
     @property
     def total(self) -> int:
         """Input and output tokens together, what was not reported left out."""
         return (self.input or 0) + (self.output or 0)
-
-
-def _plus(left: int | None, right: int | None) -> int | None:
-    if left is None:
-        return right
-    return left if right is None else left + right
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +249,7 @@ def part_from_dict(data: Mapping[str, Any]) -> Part:
     return DocumentPart(data["media_type"], raw, data.get("url"), data.get("name"))
 
 
-_ROLES = ("system", "user", "assistant", "tool")
-_AUTHOR_OF_ROLE = {"user": "person", "assistant": "model", "tool": "tool", "system": "app"}
+_AUTHOR_OF_ROLE = {"system": "app", "user": "person", "assistant": "model", "tool": "tool"}
 
 
 def message_from_dict(data: Any, index: int, *, id: str) -> Message:
@@ -283,8 +271,8 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
     if not isinstance(data, Mapping):
         raise refuse(f"must be an object, got a {type(data).__name__}")
     role, content = data.get("role"), data.get("content")
-    if role not in _ROLES:
-        raise refuse(f"needs a role, one of {', '.join(_ROLES)}")
+    if not isinstance(role, str) or role not in _AUTHOR_OF_ROLE:
+        raise refuse(f"needs a role, one of {', '.join(_AUTHOR_OF_ROLE)}")
     if content is None and data.get("tool_calls"):
         content = ""
     if not isinstance(content, str):

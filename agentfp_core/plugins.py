@@ -10,7 +10,7 @@ import pluggy
 import pydantic
 
 from agentfp_core.callables import is_async
-from agentfp_core.errors import ConfigError, PluginDefinitionError, nearest
+from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, nearest
 from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
 
 if TYPE_CHECKING:
@@ -106,6 +106,25 @@ def validated(model: type[pydantic.BaseModel], values: Mapping[str, Any], owner:
             else:
                 problems.append(f"{owner}: setting {path!r} is refused: {issue['msg']}")
         raise ConfigError(problems) from error
+
+
+def run_options(plugins: PluginSet, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Validate the ``options`` of a run against each plugin's ``RunOptions``.
+
+    Raises:
+        UnknownOptionError: an option is for no plugin that is on.
+        ConfigError: an option does not fit its plugin.
+    """
+    given = dict(options or {})
+    known = plugins.by_name
+    for name in given:
+        if name not in known:
+            raise UnknownOptionError(f"options has {name!r}, but no plugin of that name is on; {nearest(name, known)}")
+    result: dict[str, Any] = {}
+    for name, plugin in known.items():
+        value = given.get(name, {})
+        result[name] = value if isinstance(value, plugin.RunOptions) else validated(plugin.RunOptions, value, f"options of plugin {name!r}")
+    return result
 
 
 @dataclass(frozen=True, slots=True)

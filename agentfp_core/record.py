@@ -35,15 +35,21 @@ class Record:
         children: records of nested runs.
         torn_line: number of the last line, when it was torn in the file that this was read from.
         secrets: values that :meth:`save` masks, as runs of this process were told them; written nowhere.
+        policy: the redaction policy of its run in this process, which :meth:`save` applies; None after loading.
     """
 
     def __init__(
-        self, segments: Iterable[tuple[Segment, int]] = (), children: Mapping[str, Record] | None = None, secrets: set[str] | None = None
+        self,
+        segments: Iterable[tuple[Segment, int]] = (),
+        children: Mapping[str, Record] | None = None,
+        secrets: set[str] | None = None,
+        policy: RedactionPolicy | None = None,
     ) -> None:
         self._parts: list[tuple[Segment, int]] = list(segments)
         self.children: dict[str, Record] = dict(children or {})
         self.torn_line: int | None = None
         self.secrets: set[str] = set() if secrets is None else secrets
+        self.policy = policy
 
     # --- reading ---
 
@@ -137,7 +143,7 @@ class Record:
             upto = place_of(segment.events, seq, size, after=True)
             if upto:
                 parts.append((segment, upto))
-        return Record(parts, self.children, self.secrets)
+        return Record(parts, self.children, self.secrets, self.policy)
 
     @property
     def history(self) -> History:
@@ -167,7 +173,7 @@ class Record:
     def open_segment(self, header: SegmentHeader) -> Record:
         """A record that goes on from this one with a new leg; earlier segments are shared, this one stays as it is."""
         frozen = [(segment, len(segment.events) if length < 0 else length) for segment, length in self._parts]
-        return Record([*frozen, (Segment(header), -1)], self.children, set(self.secrets))
+        return Record([*frozen, (Segment(header), -1)], self.children, set(self.secrets), self.policy)
 
     @property
     def tail(self) -> Segment:
@@ -185,7 +191,7 @@ class Record:
 
     def sealed(self) -> Record:
         """This record with its length fixed: what is appended to the run afterwards does not show."""
-        return Record([(s, len(s.events) if n < 0 else n) for s, n in self._parts], self.children, self.secrets)
+        return Record([(s, len(s.events) if n < 0 else n) for s, n in self._parts], self.children, self.secrets, self.policy)
 
     # --- files ---
 
@@ -194,19 +200,24 @@ class Record:
 
         Args:
             checkpoint: leave out diagnostic events, as checkpoints do.
-            policy: a redaction policy; each event goes through it and through the mask of known secret values once, and
-                the headers name both.
+            policy: a redaction policy; each event goes through it, through that of its run and through the mask of known
+                secret values once, and the headers name them. Without one nothing is masked.
         """
         if policy is None:
             yield from self._lines(_as_it_is, (), checkpoint=checkpoint)
+            for child in self.children.values():
+                yield from child.to_lines(checkpoint=checkpoint)
         else:
-            yield from self._masked_lines(policy, checkpoint=checkpoint)
+            yield from self._masked_lines(policy, self.secrets, checkpoint=checkpoint)
 
-    def _masked_lines(self, policy: RedactionPolicy | None, *, checkpoint: bool = False) -> Iterator[str]:
+    def _masked_lines(self, policy: RedactionPolicy | None, secrets: set[str], *, checkpoint: bool = False) -> Iterator[str]:
         from agentfp_core.redaction import SECRETS, funnel
 
-        names = (*((SECRETS,) if self.secrets else ()), *(() if policy is None else policy.names))
-        return self._lines(funnel(policy, self.secrets), names, checkpoint=checkpoint)
+        policy = self.policy if policy is None else policy.joined(self.policy)
+        names = (*((SECRETS,) if secrets else ()), *(() if policy is None else policy.names))
+        yield from self._lines(funnel(policy, secrets), names, checkpoint=checkpoint)
+        for child in self.children.values():
+            yield from child._masked_lines(policy, secrets, checkpoint=checkpoint)
 
     def _lines(self, mask: Callable[[Event], Event], names: tuple[str, ...], *, checkpoint: bool) -> Iterator[str]:
         for segment, length in self._parts:
@@ -217,18 +228,16 @@ class Record:
                 event = events[index]
                 if not (checkpoint and event.payload.event_kind == "diagnostic"):
                     yield event_line(mask(event))
-        for child in self.children.values():
-            yield from child._lines(mask, names, checkpoint=checkpoint)
 
     def save(self, path: str | Path, *, policy: RedactionPolicy | None = None) -> None:
-        """Write the record to a file of JSON lines, for people to read: known secret values are masked in it.
+        """Write the record to a file of JSON lines, for people to read. What its run masks in all it serves is masked here too.
 
         Args:
             path: the file; replaced if it is there.
-            policy: what else to mask. Without one the file holds everything that was said, known secret values apart.
+            policy: what to mask besides the policy of the run and known secret values.
         """
         with Path(path).open("w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in self._masked_lines(policy))
+            file.writelines(line + "\n" for line in self._masked_lines(policy, self.secrets))
 
     @classmethod
     def load(cls, path: str | Path, *, types: Iterable[type[Payload]] = ()) -> Record:

@@ -19,8 +19,6 @@ PLACEHOLDER = "[REDACTED]"
 """What stands in place of masked text. It is never a value."""
 SECRETS = "secrets"
 """Names the mask of known secret values in the header of a masked copy."""
-SECRETS = "secrets"
-"""Names the mask of known secret values in the header of a masked copy."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,7 +50,7 @@ async def resume(
     if agent.index.is_consumed(pause.id):
         agent.index.consume(pause.id)
     folds = fold(agent, pause.record, pause.record.root_id)
-    _check_agent_holds(agent, pause, folds[0])
+    _check_agent_holds(agent, pause, folds[0], () if call.redact is None else call.redact.names)
     taken = read_answers(pause, answers)
     run = open_run(
         agent,
@@ -82,8 +82,15 @@ async def resume(
             close_journal(run, call)
 
 
-def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState) -> None:
-    """The agent, and those nested in it, must have what the pause waits on; nothing is dropped silently."""
+def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState, masked: tuple[str, ...] = ()) -> None:
+    """The agent, and those nested in it, must have what the pause waits on; nothing is dropped silently.
+
+    Args:
+        agent: the agent.
+        pause: the pause.
+        state: the fold of its record.
+        masked: names of what this resume masks besides the agent's policy.
+    """
     if state.batch is not None:
         for call in state.batch.calls:
             if call.id in state.batch.ended or (call.name not in agent.tools and call.id in state.batch.undeclared):
@@ -94,7 +101,7 @@ def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState) ->
     for question in () if state.pause is None else state.pause.questions:
         if not question.path and question.plugin not in ("kernel", "tool") and question.plugin not in agent.plugin_set.by_name:
             raise PausePluginMissingError(question.plugin)
-    held = set() if agent.redact is None else set(agent.redact.names)
+    held = {*masked, *(() if agent.redact is None else agent.redact.names)}
     wanted = [name for configured in pause.record.of(RunConfigured) for name in configured.redaction]
     missing = [name for name in dict.fromkeys(wanted) if name not in held]
     if missing:

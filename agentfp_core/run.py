@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agentfp_core.billing import bill
-from agentfp_core.errors import UnknownEventError, UnknownOptionError, UsageError, describe_type, nearest, text_of
+from agentfp_core.errors import UnknownEventError, UsageError, describe_type, nearest, text_of
 from agentfp_core.events.agent import StopRequested
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, check_payload
@@ -83,6 +83,7 @@ class Run(Generic[Deps]):
         options: Mapping[str, Any],
         listeners: Listeners,
         stream_mode: str,
+        redact: RedactionPolicy | None = None,
         journal: Journal | None = None,
         parent: Run[Any] | None = None,
     ) -> None:
@@ -108,7 +109,9 @@ class Run(Generic[Deps]):
         self.secrets: set[str] = record.secrets
         self.secrets.update(agent.secrets)
         outer = None if parent is None else parent.redact
-        self.redact: RedactionPolicy | None = agent.redact if outer is None else outer.joined(agent.redact)
+        self.own_redact = redact
+        self.redact: RedactionPolicy | None = redact if outer is None else outer.joined(redact)
+        record.policy = self.redact if record.policy is None else record.policy.joined(self.redact)
         self.mask = listeners.mask = funnel(self.redact, self.secrets)
         self.closed = False
         self.deliveries: tuple[Delivery, ...] = () if parent is None else parent.deliveries
@@ -116,7 +119,6 @@ class Run(Generic[Deps]):
         self.listeners = listeners
         self.started_mono_ns = self.clock.monotonic_ns()
         self.phase = "compose"
-        self.checked_messages = 0
         self.warned: set[str] = set()
         self.child_answers: dict[str, dict[str, Any]] = {}
         self.composer: Composer
@@ -144,18 +146,21 @@ class Run(Generic[Deps]):
         Args:
             payload: made by a class decorated with ``@event``.
             call_id: the tool call it is about.
-            source: who emits it; the plugin whose hook is running, or the kernel.
+            source: for the kernel: who emits it, where it is not the plugin whose hook is running.
             name: for the kernel: the name of an application's event.
 
         Returns:
             The event; None when it is transient and nobody listens.
 
         Raises:
-            UnknownEventError: the payload is of no event class.
+            UnknownEventError: the payload is of no event class, or a plugin emits what the kernel alone says of a run.
         """
         if name is None:
             name = getattr(payload, "event_name", "")
         folds = self._folds.get(name) or self._folds_of(name, payload)
+        if source is None and self.source != KERNEL and self.state.handler(name) is not None:
+            msg = f"plugin {self.source!r} emits {name!r}, which only the kernel does; answer with a verdict, or emit an event of its own"
+            raise UnknownEventError(msg)
         if self._dev:
             check_payload(payload)
         seq = self._seq
@@ -320,10 +325,13 @@ class Run(Generic[Deps]):
 
         Args:
             plugin: the plugin or its name.
+
+        Raises:
+            PluginError: its fold has raised.
         """
         name = plugin if isinstance(plugin, str) else plugin.name
         memo = self.memos.get(name)
-        return None if memo is None else memo.state
+        return None if memo is None else memo.read()
 
     def scratch(self, plugin: Plugin | str) -> dict[str, Any]:
         """A place for one plugin during one model call; empty at the next and after a resume."""
@@ -343,7 +351,7 @@ class Run(Generic[Deps]):
         Args:
             reason: for the record.
         """
-        self.emit(StopRequested(self.source, reason))
+        self.emit(StopRequested(self.source, reason), source=self.source)
 
     def mask_value(self, secret: str) -> None:
         """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself."""
@@ -388,24 +396,3 @@ class Run(Generic[Deps]):
         """File that a hook raised and what was done about it."""
         self.plugin_failures[plugin] = self.plugin_failures.get(plugin, 0) + 1
         self.emit(PluginFailed(plugin, moment, phase, policy, type(error).__name__, text_of(error)), source=KERNEL)
-
-
-def run_options(agent: Agent[Any, Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Validate the ``options`` of a run against each plugin's ``RunOptions``.
-
-    Raises:
-        UnknownOptionError: an option is for no plugin that is on.
-        ConfigError: an option does not fit its plugin.
-    """
-    from agentfp_core.plugins import validated
-
-    given = dict(options or {})
-    known = agent.plugin_set.by_name
-    for name in given:
-        if name not in known:
-            raise UnknownOptionError(f"options has {name!r}, but no plugin of that name is on; {nearest(name, known)}")
-    result: dict[str, Any] = {}
-    for name, plugin in known.items():
-        value = given.get(name, {})
-        result[name] = value if isinstance(value, plugin.RunOptions) else validated(plugin.RunOptions, value, f"options of plugin {name!r}")
-    return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar
 
 from agentfp_core.admission import UserMessage, admit, read_message, seed_history
 from agentfp_core.checkpoint import Checkpoint
@@ -29,10 +29,12 @@ from agentfp_core.memos import Memo
 from agentfp_core.messages import History
 from agentfp_core.model import ModelSettings
 from agentfp_core.outcomes import settle
+from agentfp_core.plugins import run_options
 from agentfp_core.record import Record
+from agentfp_core.redaction import RedactionPolicy
 from agentfp_core.replay import recovery_of
 from agentfp_core.result import Head, RunResult
-from agentfp_core.run import Run, run_options
+from agentfp_core.run import Run
 from agentfp_core.segments import Identity, SegmentHeader
 from agentfp_core.state import RunState
 
@@ -40,8 +42,25 @@ if TYPE_CHECKING:
     from agentfp_core.agent import Agent
     from agentfp_core.events.base import Event
 
+Deps = TypeVar("Deps")
 HistoryInput: TypeAlias = History | str | bytes | Mapping[str, Any] | Sequence[Any]
 RecoverySource: TypeAlias = RunCheckpointError | RunTimeoutError | Checkpoint | Record | Journal | str | Path
+
+
+class CallArguments(TypedDict, Generic[Deps], total=False):
+    """What a call of ``run``, ``stream``, ``resume`` and their like takes besides its message; see :class:`CallOptions`."""
+
+    deps: Deps
+    identity: Identity | None
+    session_id: str | None
+    options: Mapping[str, Any] | None
+    limits: Limits | None
+    model_settings: ModelSettings | Mapping[str, Any] | None
+    on_event: ListenerSpec
+    journal: Journal | str | Path | None
+    timeout: float | None
+    stream: str | None
+    redact: RedactionPolicy | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +78,7 @@ class CallOptions:
         journal: the file to stream the record to.
         timeout: seconds for this leg.
         stream: ``hold`` or ``live``, in place of the agent's.
+        redact: what to mask besides the agent's policy.
         push: takes every event of a streamed run.
         opened: is handed the run when it is made, before anything is filed.
     """
@@ -73,13 +93,14 @@ class CallOptions:
     journal: Journal | str | Path | None = None
     timeout: float | None = None
     stream: str | None = None
+    redact: RedactionPolicy | None = None
     push: Callable[[Event], None] | None = None
     opened: Callable[[Run[Any]], None] | None = None
 
     def __post_init__(self) -> None:
         session = self.session_id
         if session is not None and not (
-            isinstance(session, str) and 1 <= len(session) <= 400 and session.isascii() and session.isprintable()
+            isinstance(session, str) and 1 <= len(session) <= 400 and all("!" <= character <= "~" for character in session)
         ):
             raise TypeError("session_id takes 1 to 400 visible ASCII characters")
         if self.identity is not None and not isinstance(self.identity, Identity):
@@ -90,6 +111,8 @@ class CallOptions:
             raise TypeError(f"limits takes a Limits, got a {type(self.limits).__name__}")
         if self.stream not in (None, "hold", "live"):
             raise TypeError(f"stream takes 'hold' or 'live', got {self.stream!r}")
+        if self.redact is not None and not isinstance(self.redact, RedactionPolicy):
+            raise TypeError(f"redact takes a RedactionPolicy, got a {type(self.redact).__name__}")
 
 
 def open_run(
@@ -120,7 +143,7 @@ def open_run(
         parent_run=None if parent is None else parent.run_id,
         resumed_from=resumed_from,
     )
-    options = run_options(agent, call.options)
+    options = run_options(agent.plugin_set, call.options)
     settings = ModelSettings.of(call.model_settings).over(agent.model_settings)
     listeners = Listeners(agent.listeners, call.on_event, outer=None if parent is None else parent.listeners)
     if folds is None:
@@ -139,6 +162,7 @@ def open_run(
         options=options,
         listeners=listeners,
         stream_mode=call.stream or agent.stream_mode,
+        redact=agent.redact if call.redact is None else call.redact.joined(agent.redact),
         journal=Journal(call.journal) if isinstance(call.journal, (str, Path)) else call.journal,
         parent=parent,
     )

@@ -12,6 +12,7 @@ import anyio.from_thread
 from agentfp_core import asks, jsontext
 from agentfp_core.errors import CapabilityMissingError, nearest
 from agentfp_core.events.tool import ToolProgress
+from agentfp_core.sessions import SCOPES, tool_session_key
 
 if TYPE_CHECKING:
     from agentfp_core.batch import CallView
@@ -32,13 +33,14 @@ class ToolContext(Generic[Deps]):
         tool_name: name of the tool.
     """
 
-    __slots__ = ("_call", "_occurrence", "_run", "_thread", "call_id", "deps", "tool_name")
+    __slots__ = ("_call", "_made", "_occurrence", "_run", "_thread", "call_id", "deps", "tool_name")
 
     def __init__(self, run: Run[Deps], call: CallView) -> None:
         self._run = run
         self._call = call
         self._occurrence = 0 if run.state.batch is None else run.state.batch.occurrences.get(call.id, 0)
         self._thread = threading.get_ident()
+        self._made: dict[str, Any] = {}
         self.deps = run.deps
         self.call_id = call.id
         self.tool_name = call.name
@@ -74,6 +76,31 @@ class ToolContext(Generic[Deps]):
     def identity(self) -> Identity | None:
         """Whom the run is for, when the caller named them."""
         return self._run.identity
+
+    @property
+    def teardown_scopes(self) -> tuple[Scope, ...]:
+        """The scopes that :meth:`on_teardown` takes in this call: ``session`` is one where the caller named a session."""
+        return SCOPES if self.session_id is not None else tuple(scope for scope in SCOPES if scope != "session")
+
+    def isolation_key(self, scope: Scope = "session") -> str | None:
+        """A key under which a tool may keep what nobody else may reach; the fields of whom it is for stand escaped in it.
+
+        Args:
+            scope: how long it is kept.
+
+        Returns:
+            The key; None where it is not known whose it would be: for ``session`` without ``session_id=`` or without an
+            identity that names a tenant or a principal, and for ``shutdown``.
+        """
+        identity = self.identity
+        return tool_session_key(
+            scope,
+            tenant=None if identity is None else identity.tenant,
+            principal=None if identity is None else identity.principal,
+            session_id=self.session_id,
+            run_id=self._run.session_key,
+            call_id=self.call_id,
+        )
 
     @property
     def approved(self) -> bool:
@@ -171,7 +198,9 @@ class ToolContext(Generic[Deps]):
         capabilities = self._run.agent.capabilities
         factory = capabilities.get(name)
         if factory is not None:
-            return factory(self)
+            if name not in self._made:
+                self._made[name] = factory(self)
+            return self._made[name]
         if name in ("artifacts", "credentials"):
             msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: pip install agentfp-{name}, then add {name!r} to the plugins"
             raise CapabilityMissingError(msg)

@@ -100,7 +100,8 @@ class Tool(Generic[P, R]):
         timeout: seconds that one call may take.
         result_ceiling: the most its result may hold.
         repeated_when: what must be the same for a call to count as repeated.
-        redact: arguments whose values stand neither in words about wrong arguments nor in the summary of an approval.
+        redact: arguments whose values are masked in everything that is served, and stand neither in words about wrong
+            arguments nor in the summary of an approval.
         metadata: plain JSON for plugins and the application.
         deferred: it is offered to the model only when it is looked for.
         source: where it comes from: ``code``, or the name of what contributed it.

@@ -45,7 +45,7 @@ class NoConversationError(RefusedError):
 
     code = "ERR_NO_CONVERSATION"
 
-    def __init__(self, reason: Literal["never-run", "last-run-unfinished", "input-denied", "nothing-pending"]) -> None:
+    def __init__(self, reason: Literal["nothing-pending"]) -> None:
         self.reason = reason
         super().__init__(f"there is no conversation to go on with ({reason}); send a message first")
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,7 @@ def test_ctrl_c_ends_with_130(agents: Path, terminal: Open, where: str) -> None:
     }
     shown = terminal(*command[where], "--record", "r.jsonl")
     shown.expect({"model": "thinking", "question": f"{KEYS}\n  > ", "chat": "> "}[where])
+    time.sleep(0.3)  # readline shows its prompt a moment before it can be interrupted
     shown.interrupt()
     assert shown.wait() == 130
     assert "Traceback" not in shown.text

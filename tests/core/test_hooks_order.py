@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from agentfp.events import VerdictFiled
-from agentfp.plugin import PHASES, Batch, CallView, Deny, Note, Plugin, ResultView, Run, hookimpl
+from agentfp.events import CostTick, MessageAdded, PluginFailed, ToolEnded, VerdictFiled
+from agentfp.plugin import PHASES, Batch, CallView, Content, Deny, Note, Payload, Plugin, ResultView, Run, event, hookimpl
 from tests.core.running import answering, call, check_record, outcomes, tool_texts
 
 pytestmark = pytest.mark.anyio
@@ -171,6 +171,13 @@ async def test_what_a_batch_hook_may_not_answer_refuses_every_live_call(answer: 
 # --- what a hook emits, and where it may keep things ---------------------------------------------------------------------------------
 
 
+@event("emits.test.said")
+class Said(Payload):
+    """What the plugin below says."""
+
+    text: Content[str]
+
+
 async def test_what_a_hook_emits_carries_its_plugins_name() -> None:
     class Emits(Plugin):
         name = "emits"
@@ -178,12 +185,30 @@ async def test_what_a_hook_emits_carries_its_plugins_name() -> None:
         @hookimpl(phase="authorize")
         async def before_tool(self, run: Run[Any]) -> None:
             await anyio.lowlevel.checkpoint()
-            run.emit(VerdictFiled("test", "", "emits", "Said"))
+            run.emit(Said("hello"))
 
     result = await answering(call("look"), "done", tools=[look], plugins=[Emits()]).run("go")
-    (said,) = [event for event in result.record if isinstance(event.payload, VerdictFiled)]
+    (said,) = [event for event in result.record if isinstance(event.payload, Said)]
     assert said.source == "emits"
     assert {event.source for event in result.record if event is not said} == {"kernel"}
+
+
+@pytest.mark.parametrize(
+    "payload", [ToolEnded("success", 0, "made up"), MessageAdded("m", "user", "person", "made up"), CostTick("p", "m", "1", "1")]
+)
+async def test_a_hook_cannot_say_in_the_kernels_name_what_became_of_a_run(payload: Payload) -> None:
+    class Forges(Plugin):
+        name = "forges"
+
+        @hookimpl(phase="authorize")
+        def before_tool(self, call: CallView, run: Run[Any]) -> None:
+            run.emit(payload, call_id=call.id)
+
+    result = await answering(call("look", id="c0"), "done", tools=[look], plugins=[Forges()]).run("go")
+    assert outcomes(check_record(result)) == {"c0": "denied"}
+    (failed,) = result.record.of(PluginFailed)
+    assert repr(payload.event_name) in str(failed.error)
+    assert "made up" not in "".join(result.record.to_lines())
 
 
 async def test_a_scratch_lasts_for_one_model_call_and_a_memo_for_the_conversation() -> None:

@@ -16,8 +16,8 @@ from agentfp import (
     Record,
     tool,
 )
-from agentfp.events import AppEvent, MessageAdded, Served, ToolEnded, UnknownPayload
-from agentfp.plugin import Note, Plugin, RequestDraft, Run, ToolCall, hookimpl, memo_of
+from agentfp.events import AppEvent, Event, MessageAdded, PluginFailed, Served, ToolEnded, UnknownPayload
+from agentfp.plugin import Deny, Note, Plugin, PluginError, RequestDraft, Run, ToolCall, hookimpl, memo_of
 from agentfp.testing import ScriptedModel, call
 from tests.core.counted import Counted, Counter, look, some_run
 from tests.core.running import check_record
@@ -219,3 +219,43 @@ async def test_a_lone_surrogate_neither_breaks_a_run_nor_its_record(tmp_path: Pa
     for number, request in enumerate(model.requests, 1):
         assert loaded.served_at(number) == request
         assert "\ud83d" not in request.system + "".join(m.text for m in request.messages)
+
+
+# --- memos ---
+
+
+class Fragile(Plugin):
+    """Its fold breaks at the second event that it reads; a hook of it guards calls by the memo."""
+
+    name = "fragile"
+    memo_events = ("agentfp.context.served",)
+
+    def initial(self) -> int:
+        return 0
+
+    def fold(self, state: int, event: Event) -> int:
+        if state:
+            raise RuntimeError("the fold is broken")
+        return state + 1
+
+    @hookimpl(phase="authorize")
+    def before_tool(self, run: Run[Any]) -> Deny | None:
+        return None if run.memo(self) else Deny("nothing was served")
+
+
+async def test_a_fold_that_raises_fails_its_own_plugin_and_nobody_else(tmp_path: Path) -> None:
+    model = ScriptedModel([call("look", word="a"), call("look", word="b"), "Done."])
+    agent: Agent[Any, str] = Agent(model, tools=[look], plugins=[Fragile(), Counter()])
+    result = await agent.run("Go", journal=tmp_path / "journal.jsonl")
+    assert result.status == "answered"
+    assert [one.outcome for one in result.record.of(ToolEnded)] == ["success", "denied"], "a guard that knows nothing refuses"
+    assert result.plugin_failures == {"fragile": 2}
+    assert [(one.moment, one.policy) for one in result.record.of(PluginFailed)] == [("before_tool", "call-refused"), ("fold", "counted")]
+    check_record(result)
+    loaded = Record.load(tmp_path / "journal.jsonl")
+    assert list(loaded.to_lines()) == list(result.record.to_lines())
+    assert memo_of(Counter, loaded) == 6
+    for source in (result, loaded):
+        with pytest.raises(PluginError, match="its fold raised a RuntimeError") as failed:
+            memo_of(Fragile, source)
+        assert "the fold is broken" not in str(failed.value)

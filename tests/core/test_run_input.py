@@ -116,7 +116,7 @@ def test_an_identity_names_somebody(fields: Any) -> None:
 
 async def test_an_unknown_option_is_named_with_the_likely_one() -> None:
     with pytest.raises(UnknownOptionError, match=r"'session'.*did you mean 'session_id'"):
-        await answering("never").run("go", session="s")
+        await answering("never").run("go", session="s")  # type: ignore[call-arg]
 
 
 async def test_session_and_identity_stand_in_the_header_and_nowhere_else() -> None:

@@ -233,7 +233,9 @@ class PageRun:
         variables = dict(word.split("=", 1) for word in words[:1] if "=" in word)
         program, *arguments = words[len(variables) :]
         if program == "python":
+            printed = self.printed
             self._process(block, arguments)
+            self.printed = printed + self.printed
             return
         if program != "agentfp":
             line = " ".join(f'"{word}"' if "[" in word else word for word in words)

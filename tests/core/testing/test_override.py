@@ -171,7 +171,7 @@ async def run_other(ctx: ToolContext[Agent]) -> str:
 @pytest.mark.anyio
 async def test_a_tool_of_a_run_sees_the_block_that_the_run_was_started_in() -> None:
     used = agent_of()
-    agent: Agent = Agent(ScriptedModel([call("run_other"), "Done."]), tools=[run_other])
+    agent = Agent(ScriptedModel([call("run_other"), "Done."]), deps_type=Agent[None, str], tools=[run_other])
 
     with override(used, model=ScriptedModel(["seen from a tool"])):
         result = await agent.run("Hi", deps=used)
