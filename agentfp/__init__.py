@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agentfp_core.admission import UserMessage
     from agentfp_core.agent import Agent
     from agentfp_core.asks import ask_human, request_input
+    from agentfp_core.called import Called, calls_of
     from agentfp_core.checkpoint import Checkpoint
     from agentfp_core.clock import Clock, Ids
     from agentfp_core.config import Config, load_config
@@ -93,6 +94,7 @@ _HOMES = {
     "agentfp_core.admission": ("UserMessage",),
     "agentfp_core.agent": ("Agent",),
     "agentfp_core.asks": ("ask_human", "request_input"),
+    "agentfp_core.called": ("Called", "calls_of"),
     "agentfp_core.checkpoint": ("Checkpoint",),
     "agentfp_core.clock": ("Clock", "Ids"),
     "agentfp_core.config": ("Config", "load_config"),
@@ -162,11 +164,11 @@ _HOMES = {
     "agentfp_core.model": ("ModelSettings", "Prices"),
     "agentfp_core.pause": ("Pause", "Question"),
     "agentfp_core.record": ("Record",),
-    "agentfp_core.segments": ("Identity",),
     "agentfp_core.redaction": ("RedactionPolicy", "conversation_redaction"),
     "agentfp_core.result": ("ContractUnmet", "RunResult", "StoppedEarly", "StoppedEarlyError"),
     "agentfp_core.results": ("ToolReturn",),
     "agentfp_core.run": ("Run",),
+    "agentfp_core.segments": ("Identity",),
     "agentfp_core.streaming": ("RunStream",),
     "agentfp_core.tool_context": ("ToolContext",),
     "agentfp_core.tools": ("ResultCeiling", "Tool", "raw_tool", "tool"),
@@ -180,6 +182,7 @@ __all__ = [
     "AnswerRefusedError",
     "Approval",
     "AskField",
+    "Called",
     "CapabilityMissingError",
     "Checkpoint",
     "CheckpointError",
@@ -269,6 +272,7 @@ __all__ = [
     "UserMessage",
     "approve",
     "ask_human",
+    "calls_of",
     "can_resume",
     "configure",
     "conversation_redaction",

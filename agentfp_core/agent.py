@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 
 from agentfp_core.blueprint import Blueprint, Deps, Out
-from agentfp_core.errors import ConfigError, PluginError, RunningLoopError, nearest
+from agentfp_core.callables import refuse_loop
+from agentfp_core.errors import ConfigError, PluginError, nearest
 from agentfp_core.missing import MISSING
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from agentfp_core.conversation import Conversation
     from agentfp_core.events.base import Event
     from agentfp_core.pause import Pause
+    from agentfp_core.plugins import Plugin
     from agentfp_core.result import RunResult
     from agentfp_core.run import Run
     from agentfp_core.starting import CallArguments, CallOptions, HistoryInput, RecoverySource
@@ -154,7 +156,7 @@ class Agent(Blueprint[Deps, Out]):
         Raises:
             RunningLoopError: there is one.
         """
-        _refuse_loop("run_sync", "await agent.run(...)")
+        refuse_loop("run_sync", "await agent.run(...)")
         return anyio.run(lambda: self.run(message, history=history, **call))
 
     def stream(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
@@ -165,7 +167,7 @@ class Agent(Blueprint[Deps, Out]):
 
     def stream_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> SyncRunStream[Out]:
         """:meth:`stream` for code without an event loop: ``with agent.stream_sync(...) as run: for text in run.text()``."""
-        _refuse_loop("stream_sync", "async with agent.stream(...)")
+        refuse_loop("stream_sync", "async with agent.stream(...)")
         from agentfp_core.streaming import SyncRunStream
 
         return SyncRunStream(self.stream(message, history=history, **call))
@@ -199,7 +201,7 @@ class Agent(Blueprint[Deps, Out]):
 
     def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`resume` for code without an event loop."""
-        _refuse_loop("resume_sync", "await agent.resume(...)")
+        refuse_loop("resume_sync", "await agent.resume(...)")
         return anyio.run(lambda: self.resume(pause, answers, **call))
 
     async def resume_on_error(self, source: RecoverySource, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
@@ -219,7 +221,7 @@ class Agent(Blueprint[Deps, Out]):
 
     def resume_on_error_sync(self, source: RecoverySource, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`resume_on_error` for code without an event loop."""
-        _refuse_loop("resume_on_error_sync", "await agent.resume_on_error(...)")
+        refuse_loop("resume_on_error_sync", "await agent.resume_on_error(...)")
         return anyio.run(lambda: self.resume_on_error(source, **call))
 
     def conversation(
@@ -253,7 +255,29 @@ class Agent(Blueprint[Deps, Out]):
 
         return agent_tool(self, name, description, **options)
 
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The plugins that are on, in order."""
+        return self.plugin_set.plugins
+
     # --- letting go ---
+
+    def abandon(self, pause: Pause) -> RunResult[Out]:
+        """Drop the questions of a stored pause: its calls are settled without running, and the history can go on.
+
+        Args:
+            pause: what a run returned, or ``Pause.from_json(text)``.
+
+        Returns:
+            A result with the status ``stopped_early``, for its history and record.
+
+        Raises:
+            PauseConsumedError: the pause was resumed or dropped before.
+        """
+        from agentfp_core import resuming
+        from agentfp_core.starting import CallOptions
+
+        return resuming.abandon(self._in_force(), pause, CallOptions())
 
     async def close_tool_sessions(self, session_id: str, *, tenant: str | None = None, principal: str | None = None) -> int:
         """Close what tools keep open for a session.
@@ -297,14 +321,6 @@ class Agent(Blueprint[Deps, Out]):
 
 def _unrecorded(payload: Any, *, call_id: str | None) -> None:
     """Sessions that are closed outside of a run have no record to stand on."""
-
-
-def _refuse_loop(method: str, instead: str) -> None:
-    try:
-        anyio.get_current_task()
-    except RuntimeError:
-        return
-    raise RunningLoopError(method, instead)
 
 
 def _options(

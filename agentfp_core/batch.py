@@ -56,13 +56,16 @@ class CallView:
         self._screening = False
         self._answers: dict[str, dict[str, Any]] = {}
 
-    def answers(self, plugin: Plugin | str) -> Mapping[str, Any]:
-        """On a resume, what a person answered about this call to a plugin, by the plugin's own field keys; else empty.
+    def answers(self, plugin: Plugin | str) -> Mapping[str, Any] | None:
+        """On a resume, what a person answered about this call to a plugin, by the plugin's own field keys.
 
         Args:
             plugin: the plugin or its name.
+
+        Returns:
+            The answers, without those of optional questions that were left open; None when the plugin has not asked.
         """
-        return self._answers.get(plugin if isinstance(plugin, str) else plugin.name, {})
+        return self._answers.get(plugin if isinstance(plugin, str) else plugin.name)
 
     @property
     def live(self) -> bool:

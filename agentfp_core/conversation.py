@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import anyio
+
 from agentfp_core import resuming, starting
+from agentfp_core.callables import refuse_loop
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.errors import NoConversationError, PendingQuestionError, RunInFlightError
 from agentfp_core.events.pause import PauseResume
@@ -120,6 +123,16 @@ class Conversation(Generic[Deps, Out]):
         if pause is None:
             raise NoConversationError("nothing-pending")
         return await self._turn(lambda opened: self.agent._resume(pause, answers, opened=opened, **options), resuming=True)
+
+    def send_sync(self, message: Any, **call: Any) -> RunResult[Out]:
+        """:meth:`send` for code without an event loop."""
+        refuse_loop("send_sync", "await chat.send(...)")
+        return anyio.run(lambda: self.send(message, **call))
+
+    def resume_sync(self, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
+        """:meth:`resume` for code without an event loop."""
+        refuse_loop("resume_sync", "await chat.resume(...)")
+        return anyio.run(lambda: self.resume(answers, **call))
 
     def abandon(self) -> Pause | None:
         """Drop the open question: its calls are settled without running, and the next message is taken.

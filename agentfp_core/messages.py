@@ -7,7 +7,7 @@ import enum
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import pydantic_core
 
@@ -249,7 +249,7 @@ def part_from_dict(data: Mapping[str, Any]) -> Part:
     return DocumentPart(data["media_type"], raw, data.get("url"), data.get("name"))
 
 
-_AUTHOR_OF_ROLE = {"system": "app", "user": "person", "assistant": "model", "tool": "tool"}
+_AUTHOR_OF_ROLE: Mapping[Role, Author] = {"system": "app", "user": "person", "assistant": "model", "tool": "tool"}
 
 
 def message_from_dict(data: Any, index: int, *, id: str) -> Message:
@@ -270,7 +270,8 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
 
     if not isinstance(data, Mapping):
         raise refuse(f"must be an object, got a {type(data).__name__}")
-    role, content = data.get("role"), data.get("content")
+    role: Any = data.get("role")
+    content = data.get("content")
     if not isinstance(role, str) or role not in _AUTHOR_OF_ROLE:
         raise refuse(f"needs a role, one of {', '.join(_AUTHOR_OF_ROLE)}")
     if content is None and data.get("tool_calls"):
@@ -280,7 +281,7 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
     try:
         return Message(
             id=str(data.get("id") or id),
-            role=role,
+            role=cast("Role", role),
             content=content,
             turn=int(data.get("turn", 0)),
             author=str(data.get("author", _AUTHOR_OF_ROLE[role])),

@@ -12,6 +12,7 @@ from agentfp_core.errors import AgentfpError, AnswerRefusedError, NoAnswerError,
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:
+    from agentfp_core.called import Called
     from agentfp_core.delivery import DeliveryStats
     from agentfp_core.events.agent import EarlyReason
     from agentfp_core.memos import Memo
@@ -160,6 +161,13 @@ class RunResult(Generic[Out]):
         self._text = text
         self._output = output
         self._has_output = has_output
+
+    @property
+    def calls(self) -> list[Called]:
+        """Every tool call of the conversation up to here: arguments, outcome, result; in the order they were proposed."""
+        from agentfp_core.called import calls_of
+
+        return calls_of(self.record)
 
     @property
     def paused(self) -> bool:

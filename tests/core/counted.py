@@ -55,4 +55,4 @@ async def look(ctx: ToolContext[Any], word: str = "x") -> str:
 async def some_run(*script: Any, **settings: Any) -> RunResult[str]:
     model = ScriptedModel([*script] or [call("look", word="a"), [call("look", word="b"), call("nothing")], "Done."])
     agent: Agent[Any, str] = Agent(model, tools=[look], plugins=[Counter()], **settings)
-    return await agent.run("What is there?", identity=Identity(tenant="t", principal="p"), session_id="s 1")
+    return await agent.run("What is there?", identity=Identity(tenant="t", principal="p"), session_id="s-1")

@@ -390,7 +390,7 @@ def test_a_cancellation_that_a_plugins_model_swallows_is_found() -> None:
 
 
 class Settling(Plugin):
-    """Closes calls when a run was cancelled, which the kernel does."""
+    """Closes calls when a run was cancelled, as if it were the kernel, which does that."""
 
     name = "settling"
 
@@ -399,7 +399,7 @@ class Settling(Plugin):
         if outcome == "cancelled":
             for ended in run.record.events(ToolEnded.event_name):
                 if ended.payload.outcome == "cancelled":
-                    run.emit(ToolEnded("cancelled", 0, "again"), call_id=ended.call_id)
+                    run.emit(ToolEnded("cancelled", 0, "again"), call_id=ended.call_id, source="kernel")
 
 
 def test_a_second_outcome_of_a_cancelled_call_is_found() -> None:
