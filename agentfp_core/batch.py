@@ -56,16 +56,23 @@ class CallView:
         self._screening = False
         self._answers: dict[str, dict[str, Any]] = {}
 
-    def answers(self, plugin: Plugin | str) -> Mapping[str, Any] | None:
-        """On a resume, what a person answered about this call to a plugin, by the plugin's own field keys.
+    def answers(self, plugin: Plugin | str) -> Mapping[str, Any]:
+        """On a resume, what a person answered about this call to a plugin, by the plugin's own field keys; else empty.
+
+        An optional question that was left open has no key here; :meth:`asked` tells it from one that was not asked.
 
         Args:
             plugin: the plugin or its name.
-
-        Returns:
-            The answers, without those of optional questions that were left open; None when the plugin has not asked.
         """
-        return self._answers.get(plugin if isinstance(plugin, str) else plugin.name)
+        return self._answers.get(plugin if isinstance(plugin, str) else plugin.name, {})
+
+    def asked(self, plugin: Plugin | str) -> bool:
+        """Whether a person has been asked about this call by a plugin, and the run goes on with what they answered.
+
+        Args:
+            plugin: the plugin or its name.
+        """
+        return (plugin if isinstance(plugin, str) else plugin.name) in self._answers
 
     @property
     def live(self) -> bool:

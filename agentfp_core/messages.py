@@ -215,10 +215,7 @@ class Message:
                 _without_none({"id": c.id, "name": c.name, "arguments": c.arguments_json, "provider_meta": c.provider_meta})
                 for c in self.tool_calls
             ]
-        if self.tool_call_id is not None:
-            data["tool_call_id"] = self.tool_call_id
-        if self.tool_name is not None:
-            data["tool_name"] = self.tool_name
+        data |= _without_none({"tool_call_id": self.tool_call_id, "tool_name": self.tool_name})
         if self.notes:
             data["notes"] = list(self.notes)
         if self.parts:
@@ -249,7 +246,8 @@ def part_from_dict(data: Mapping[str, Any]) -> Part:
     return DocumentPart(data["media_type"], raw, data.get("url"), data.get("name"))
 
 
-_AUTHOR_OF_ROLE: Mapping[Role, Author] = {"system": "app", "user": "person", "assistant": "model", "tool": "tool"}
+_ROLES = ("system", "user", "assistant", "tool")
+_AUTHOR_OF_ROLE = {"user": "person", "assistant": "model", "tool": "tool", "system": "app"}
 
 
 def message_from_dict(data: Any, index: int, *, id: str) -> Message:
@@ -270,10 +268,9 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
 
     if not isinstance(data, Mapping):
         raise refuse(f"must be an object, got a {type(data).__name__}")
-    role: Any = data.get("role")
-    content = data.get("content")
-    if not isinstance(role, str) or role not in _AUTHOR_OF_ROLE:
-        raise refuse(f"needs a role, one of {', '.join(_AUTHOR_OF_ROLE)}")
+    role, content = data.get("role"), data.get("content")
+    if role not in _ROLES:
+        raise refuse(f"needs a role, one of {', '.join(_ROLES)}")
     if content is None and data.get("tool_calls"):
         content = ""
     if not isinstance(content, str):

@@ -9,7 +9,7 @@ import time
 
 from benchmarks.harness import machine, options, pin_to_one_core, publish, table
 
-STATEMENTS = ("import agentfp", "import agentfp.plugin", "import agentfp.events")
+STATEMENTS = ("import agentfp", "from agentfp import Agent, tool", "import agentfp.plugin", "import agentfp.events")
 UNWANTED = (
     "agents", "anthropic", "authlib", "boto3", "botocore", "google.genai", "httpx", "jsonschema", "mcp", "numpy", "openai",
     "opentelemetry.exporter", "opentelemetry.sdk", "psycopg", "pytest", "redis", "rich", "sqlite3", "tomlkit", "trio", "typer",

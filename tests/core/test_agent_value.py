@@ -23,6 +23,7 @@ from agentfp import (
 )
 from agentfp.events import BudgetPressure, LimitHit
 from agentfp.model import ModelError
+from agentfp.plugin import Plugin, Revise, hookimpl
 from tests.core.running import ScriptedModel, answering, call, check_record, last_request, says
 
 pytestmark = pytest.mark.anyio
@@ -151,6 +152,22 @@ async def test_one_call_runs_no_tools_and_no_second_call() -> None:
 def test_one_call_refuses_what_needs_a_loop(settings: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         LLMCall(ScriptedModel([]), **settings)
+
+
+async def test_limits_of_a_run_do_not_make_one_call_many() -> None:
+    class Wants(Plugin):
+        name = "wants"
+
+        @hookimpl(phase="evidence")
+        def assess_answer(self) -> Revise:
+            return Revise(["Once more."], "more")
+
+    model = ScriptedModel(["one", "two"])
+    one: LLMCall[str] = LLMCall(model, plugins=[Wants()])
+    result = await one.run("go", limits=Limits(iterations=5))
+    assert (result.text, len(model.requests)) == ("one", 1)
+    with pytest.raises(ConfigError, match="nothing to halt"):
+        await one.run("go", limits=Limits(usd=1))
 
 
 async def test_one_call_may_warn_over_its_price() -> None:

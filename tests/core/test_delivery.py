@@ -282,3 +282,26 @@ async def test_events_of_nested_runs_come_to_the_sinks_of_the_outer_one() -> Non
     nested = [event for event in got if event.header.path == ("c1",)]
     assert seqs(mine) == list(range(len(result.record)))
     assert seqs(nested) == list(range(len(result.record.children["c1"])))
+
+
+class Eager(Direct):
+    """Wants tokens too."""
+
+    name = "eager"
+    transient = True
+
+
+async def test_a_sink_gets_transient_events_when_it_wants_them_and_not_because_somebody_else_does() -> None:
+    quiet: list[ExportedEvent] = []
+    eager: list[ExportedEvent] = []
+
+    def tokens(got: list[ExportedEvent]) -> int:
+        return sum(event.name == "agentfp.stream.token" for event in got)
+
+    result = await answering("done", plugins=[Direct(got=quiet)]).run("go", on_event={"agentfp.stream.*": lambda event: None})
+    assert (tokens(quiet), result.deliveries and result.deliveries.delivered) == (0, len(quiet))
+    quiet.clear()
+    await answering("done", plugins=[Direct(got=quiet), Eager(got=eager)]).run("go")
+    assert tokens(quiet) == 0
+    assert tokens(eager) > 0
+    assert seqs(quiet) == [seq for seq in seqs(eager) if seq >= 0]

@@ -14,7 +14,7 @@ from agentfp.events import CostTick, HelperReplied, LimitHit, PluginSlow
 from agentfp.model import ModelError, ModelRequest, ModelResponse, Usage
 from agentfp.plugin import AnswerDraft, Message, Plugin, Refuse, Registry, Run, hookimpl
 from agentfp_core import calling
-from tests.core.running import ScriptedModel, answering, call, check_record, last_request, names, says
+from tests.core.running import ScriptedModel, answering, call, check_record, last_request, names, says, tool_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -249,3 +249,31 @@ async def test_a_plugin_brings_tools_and_capabilities() -> None:
     result = await agent.run("go")
     assert [m.content for m in result.history if m.role == "tool"] == ["lamp of look", "extra 1"]
     assert [tool.name for tool in last_request(agent).tools] == ["look", "extra"]
+
+
+class Lends(Plugin):
+    name = "lends"
+
+    class Settings(Plugin.Settings):
+        names: tuple[str, ...]
+
+    @hookimpl
+    def configure(self, agent: Registry) -> None:
+        for name in self.settings.names:
+            agent.add_capability(name, lambda ctx: [ctx.call_id])
+
+
+async def test_a_capability_is_made_once_a_call() -> None:
+    @tool(name="look")
+    def lit(ctx: ToolContext[Any]) -> str:
+        """Look."""
+        return f"{ctx.lamp} {ctx.lamp is ctx.lamp}"
+
+    agent = answering([call("look", id="c1"), call("look", id="c2")], "x", tools=[lit], plugins=[Lends(names=("lamp",))])
+    assert tool_texts((await agent.run("go")).history) == ["['c1'] True", "['c2'] True"]
+
+
+@pytest.mark.parametrize("name", ["deps", "progress", "isolation_key", "_run", "two words"])
+def test_a_capability_cannot_take_the_name_of_what_the_context_has(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"plugin 'lends': ctx\.{name} cannot be provided"):
+        answering("x", plugins=[Lends(names=(name,))])

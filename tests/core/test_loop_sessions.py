@@ -186,3 +186,23 @@ async def test_a_cleanup_that_hangs_is_left_behind_and_the_run_returns() -> None
     assert result.text == "done"
     (failed,) = check_record(result).of(SessionCloseFailed)
     assert (failed.error_class, failed.reason) == ("ToolTeardownTimeoutError", "run-end")
+
+
+@tool
+def keyed(ctx: ToolContext[Any]) -> str:
+    """Say under which keys something may be kept."""
+    return " ".join(str(ctx.isolation_key(scope)) for scope in ctx.teardown_scopes)
+
+
+async def test_a_key_tells_apart_whom_something_is_kept_for() -> None:
+    async def keys(**options: Any) -> list[str]:
+        result = await answering(call("keyed", id="c1"), "done", tools=[keyed]).run("go", **options)
+        (text,) = tool_texts(result.history)
+        return text.replace(result.root_id, "ROOT").split()
+
+    assert await keys() == ["call:c1", "run:*/*/ROOT%2F1", "None"]
+    assert await keys(session_id="s") == ["call:c1", "run:*/*/ROOT%2F1", "None", "None"]
+    ann, eve = Identity(tenant="acme", principal="ann/eve"), Identity(tenant="acme/ann", principal="eve")
+    one, other = await keys(session_id="s", identity=ann), await keys(session_id="s", identity=eve)
+    assert one == ["call:c1", "run:acme/ann%2Feve/ROOT%2F1", "session:acme/ann%2Feve/s", "None"]
+    assert (one[2] != other[2], one[1] != other[1]) == (True, True)

@@ -190,6 +190,7 @@ async def test_an_answer_that_was_cut_says_so(stop: StopReason, truncated: bool)
 async def test_tokens_that_were_not_reported_are_unknown_and_not_none() -> None:
     result = await answering(says("", call("look"), usage=Usage()), says("x", usage=Usage(4, None)), tools=[look]).run("go")
     assert result.usage == Usage(4, None)
+    assert result.usage + Usage(1, 2, thinking=0) == Usage(5, 2, None, None, 0)
 
 
 async def test_an_empty_answer_is_an_answer() -> None:

@@ -312,7 +312,7 @@ async def test_a_question_that_may_be_left_open_does_not_hold_the_run_and_its_as
 
     def hook(self: Plugin, call: Any, run: Any) -> Any:
         if run.record.of(PauseResume):
-            return Deny("nobody said") if (call.answers(self) or {}).get("why") is None else None
+            return Deny("nobody said") if call.answers(self).get("why") is None else None
         return AskPerson([AskField("why", "Why?", required=False)])
 
     agent = made(

@@ -25,6 +25,7 @@ from agentfp import (
     ToolContext,
     ToolReturn,
     UserMessage,
+    approve,
     conversation_redaction,
     tool,
 )
@@ -286,3 +287,102 @@ async def test_a_nested_run_keeps_its_parents_secrets_and_both_policies(tmp_path
             assert hidden not in text
     result.record.save(tmp_path / "saved.jsonl")
     assert SECRET not in "".join(repr(one) for one in Record.load(tmp_path / "saved.jsonl").children.popitem()[1])
+
+
+# --- whose policy it is ---
+
+
+@tool(redact="password")
+async def enter(password: str, door: str) -> str:
+    """Enter."""
+    return f"{door} is open"
+
+
+class Hears(Plugin):
+    """A sink that gets content."""
+
+    name = "hears"
+
+    class Settings(Plugin.Settings):
+        content: bool = True
+        got: Any
+
+    @hookimpl
+    def export_event(self, event: ExportedEvent) -> None:
+        self.settings.got.append(str(event.data))
+
+
+async def test_an_argument_that_a_tool_hides_is_masked_in_all_that_is_served(tmp_path: Path) -> None:
+    heard: list[str] = []
+    exported: list[str] = []
+    said = call("enter", password="geheim-77", door="north-door")
+    agent = Agent(ScriptedModel([said, "Come in."]), tools=[enter], plugins=[Hears(got=exported)])
+    result = await agent.run("Open", on_event=lambda event: heard.append(repr(event)))
+    result.record.save(tmp_path / "saved.jsonl")
+    for served in ("".join(heard), "".join(exported), (tmp_path / "saved.jsonl").read_text()):
+        assert "geheim-77" not in served
+        assert "north-door" in served
+    assert Record.load(tmp_path / "saved.jsonl").redacted == ("key:password",)
+    assert "geheim-77" in result.history.to_json()
+    assert agent.replace(tools=[]).redact is None
+
+
+async def test_a_saved_copy_is_masked_as_its_run_was_without_being_told(tmp_path: Path) -> None:
+    result = await some_run(redact=keys)
+    result.record.save(tmp_path / "saved.jsonl")
+    assert "geheim-77" not in (tmp_path / "saved.jsonl").read_text()
+    result.record.sealed().at(5).save(tmp_path / "early.jsonl", policy=conversation_redaction())
+    assert Record.load(tmp_path / "early.jsonl").redacted == ("key:api_key", "key:password", "content")
+    assert "geheim-77" in result.checkpoint().to_json()
+
+
+async def test_a_run_may_be_masked_more_than_its_agent(tmp_path: Path) -> None:
+    heard: list[str] = []
+    agent = Agent(ScriptedModel(["Card 4111.", "Card 4111."]), redact=keys)
+    cards = RedactionPolicy(patterns={"card": r"\d{4}"})
+    first = await agent.run("Which?", redact=cards, on_event=lambda event: heard.append(repr(event)))
+    assert "4111" not in "".join(heard)
+    second = await agent.run("Again", history=first.history, on_event=lambda event: heard.append(repr(event)))
+    assert "4111" in "".join(heard)
+    for record in (first.record, second.record):
+        record.save(tmp_path / "saved.jsonl")
+        assert "4111" not in (tmp_path / "saved.jsonl").read_text()
+
+
+@tool(approval=True)
+async def open_safe(code: str) -> str:
+    """Open the safe."""
+    return "open"
+
+
+async def test_a_run_that_was_masked_more_is_resumed_so(tmp_path: Path) -> None:
+    policy = RedactionPolicy(keys=["code"])
+    agent = Agent(ScriptedModel([call("open_safe", code="4711"), "It is open."]), tools=[open_safe])
+    paused = await agent.run("Open", redact=policy)
+    assert paused.pause is not None
+    pause = Pause.from_json(paused.pause.to_json())
+    with pytest.raises(ResumeRedactionError, match="'key:code'"):
+        await agent.resume(pause, approve())
+    resumed = await agent.resume(pause, approve(), redact=policy)
+    resumed.record.save(tmp_path / "saved.jsonl")
+    assert "4711" not in (tmp_path / "saved.jsonl").read_text()
+
+
+async def test_a_nested_run_is_saved_under_its_own_policy_and_the_outer_one(tmp_path: Path) -> None:
+    inner = Agent(ScriptedModel([call("enter", password="geheim-77", door="x"), "PIN 4711."]), tools=[enter])
+    outer = Agent(
+        ScriptedModel([call("porter", request="Open"), "Open."]),
+        tools=[inner.as_tool("porter", "Opens doors")],
+        redact=RedactionPolicy(patterns={"pin": r"\d{4}"}),
+    )
+    result = await outer.run("Open")
+    result.record.save(tmp_path / "saved.jsonl")
+    text = (tmp_path / "saved.jsonl").read_text()
+    assert "geheim-77" not in text
+    assert "4711" not in text
+    assert Record.load(tmp_path / "saved.jsonl").children["c_porter"].redacted == ("key:password", "pattern:pin")
+
+
+async def test_only_a_policy_masks() -> None:
+    with pytest.raises(TypeError, match="redact takes a RedactionPolicy, got a list"):
+        await Agent(ScriptedModel([])).run("go", redact=["password"])  # type: ignore[arg-type]

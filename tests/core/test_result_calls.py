@@ -54,7 +54,7 @@ class AsksOnce(Plugin):
 
     @hookimpl(phase="fill")
     def before_tool(self, call: CallView) -> AskPerson | None:
-        return AskPerson([AskField("note", "A note?", required=False)]) if call.answers(self) is None else None
+        return None if call.asked(self) else AskPerson([AskField("note", "A note?", required=False)])
 
 
 def test_a_hook_can_tell_an_open_optional_question_from_one_it_has_not_asked() -> None:

@@ -93,6 +93,7 @@ async def test_parts_that_the_model_cannot_take_are_not_sent(part: Any) -> None:
         {"session_id": ""},
         {"session_id": "x" * 401},
         {"session_id": "two\nlines"},
+        {"session_id": "two words"},
         {"session_id": "ümlaut"},
         {"session_id": 5},
         {"identity": "ann"},
