@@ -153,7 +153,7 @@ class Composer:
             system_chars=sum([len(piece.text) for piece in draft._pieces if piece.slot == "system"]),
             message_chars=state.message_chars,
         )
-        state.apply(served)
+        state.apply(served, edited=True)
         served.receipt = state.receipt()
         run.emit(served)
         return state.request(run.report)

@@ -36,14 +36,16 @@ class Memo:
     plugin's own hooks fail as their phases say, here and wherever the record is folded anew.
 
     Attributes:
-        plugin: the plugin's name.
+        of: the plugin.
+        plugin: its name.
         state: what the fold made.
         error: what it raised.
     """
 
-    __slots__ = ("_fits", "_fold", "_types", "error", "plugin", "state")
+    __slots__ = ("_fits", "_fold", "_types", "error", "of", "plugin", "state")
 
     def __init__(self, plugin: Plugin) -> None:
+        self.of = plugin
         self.plugin = plugin.name
         self.state: Any = plugin.initial()
         self.error: Exception | None = None

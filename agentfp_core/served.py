@@ -169,13 +169,18 @@ class ServedState:
             self.hidden[message_id] = {KERNEL}
             self._show(message_id)
 
-    def apply(self, served: Served) -> None:
-        """A request was served. The kernel applies it before it files it, for the receipt; the fold comes by a second time."""
+    def apply(self, served: Served, *, edited: bool = False) -> None:
+        """A request was served. The kernel applies it before it files it, for the receipt; the fold comes by a second time.
+
+        Args:
+            served: the event.
+            edited: its edits stand already. Played twice, edits of several plugins may end in another order.
+        """
         if served is self._applied:
             return
         self._applied = served
         self.calls = served.call
-        if served.edits:
+        if served.edits and not edited:
             self.apply_edits(served.edits)
         if served.pieces is not None:
             self.pieces = served.pieces

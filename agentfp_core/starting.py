@@ -266,8 +266,9 @@ def _base_of(agent: Agent[Any, Any], known: History | None) -> tuple[Record, tup
 
 
 def same_plugins(agent: Agent[Any, Any], head: Head) -> bool:
-    """Whether folds made for one agent do for this one."""
-    return set(head.memos) == {plugin.name for plugin in agent.plugin_set.plugins if plugin.memo_events}
+    """Whether folds made for one agent do for this one: the plugins are the same objects, for a memo may depend on settings."""
+    folding = {plugin.name: plugin for plugin in agent.plugin_set.plugins if plugin.memo_events}
+    return {name: memo.of for name, memo in head.memos.items()} == folding
 
 
 def check_agent(agent: Agent[Any, Any], header: SegmentHeader) -> None:

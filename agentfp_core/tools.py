@@ -7,7 +7,7 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeAlias, cast, overload
@@ -71,7 +71,7 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     result_ceiling: ResultCeiling | int | None
     repeated_when: Literal["result", "arguments"]
-    redact: tuple[str, ...]
+    redact: Iterable[str]
     metadata: Mapping[str, Any]
     deferred: bool
     source: str

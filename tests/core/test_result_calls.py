@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentfp import Pause, PauseConsumedError, RunningLoopError, approve, tool
-from agentfp.plugin import AskField, AskPerson, CallView, Plugin, hookimpl
+from agentfp.plugin import AskField, AskPerson, CallView, Event, Plugin, hookimpl
 from tests.core.running import answering, call, last_request, tool_texts
 
 
@@ -88,3 +88,28 @@ async def test_the_sync_methods_of_a_conversation_are_refused_in_an_event_loop()
 def test_an_agent_tells_its_plugins_in_order() -> None:
     plugin = AsksOnce()
     assert answering("x", plugins=[plugin]).plugins == (plugin,)
+
+
+class CountsFrom(Plugin):
+    """Counts messages from a number."""
+
+    name = "counts_from"
+    memo_events = ("agentfp.message.added",)
+
+    class Settings(Plugin.Settings):
+        """Where it begins."""
+
+        start: int = 0
+
+    def initial(self) -> int:
+        return int(self.settings.start)
+
+    def fold(self, state: int, event: Event) -> int:
+        return state + 1
+
+
+def test_an_agent_with_other_settings_folds_the_history_anew() -> None:
+    first = answering("one", "two", plugins=[CountsFrom()])
+    second = first.replace(plugins=[CountsFrom(start=100)])
+    result = second.run_sync("again", history=first.run_sync("go").history)
+    assert result._head.memos["counts_from"].state == CountsFrom(start=100).initial() + 4

@@ -140,3 +140,13 @@ async def test_every_part_of_a_request_is_in_its_receipt() -> None:
         receipts[name] = (await agent.run("Go")).record.receipt(1)
     assert len(set(receipts.values())) == len(receipts)
     assert all(len(one) == 64 for one in receipts.values())
+
+
+async def test_edits_of_several_plugins_are_played_in_their_order_live_and_from_the_record() -> None:
+    one = editor("a", {1: [("decorate", "why", "string", None)], 2: [("undecorate", "why"), ("decorate", "why", "integer", None)]})
+    other = editor("b", {2: [("decorate", "why", "number", None)]})
+    result, model = await run_edits(3, one, other)
+    kinds = [request.tools[0].parameters["properties"]["why"]["type"] for request in model.requests]
+    assert kinds == ["string", "number", "number"]
+    for number, request in enumerate(model.requests, 1):
+        assert Record.from_lines(result.record.to_lines()).served_at(number) == request
