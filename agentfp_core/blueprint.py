@@ -153,6 +153,10 @@ class Blueprint(Generic[Deps, Out]):
         self.stream_mode = stream or ("hold" if self.may_replace_answers else "live")
 
     def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:
+        if not isinstance(self._model, str) and not hasattr(self._model, "complete"):
+            problems.append(f"model must be a model or 'provider:name', got a {type(self._model).__name__}")
+        if not isinstance(self.limits, Limits):
+            problems.append(f"limits takes a Limits, got a {type(self.limits).__name__}; write Limits(iterations=...)")
         for option, value in (("tool_concurrency", self.tool_concurrency), ("tool_threads", self._tool_threads)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 problems.append(f"{option} must be a whole number from 1, got {value!r}")

@@ -23,12 +23,13 @@ class Called:
 
     Args:
         id: its id.
-        tool: the tool's name, as the model wrote it.
+        tool: the tool's name, as the model wrote it; in a masked copy a name that no tool has is masked.
         arguments_json: the arguments with which it ran, or would have run.
         outcome: how it ended; None while it waits.
         ran: whether the tool's code ran.
         cause: one word or name for why it did not run.
         content: the tool's own result as text, or what stands in its place; None while it waits.
+        error: what it raised, for the developer: the class and its text. The model read ``content``.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Called:
     ran: bool = False
     cause: str | None = None
     content: str | None = None
+    error: str | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -51,7 +53,7 @@ class Called:
     def __str__(self) -> str:
         shown = ", ".join(f"{key}={short.repr(value)}" for key, value in self.arguments.items())
         end = "waits" if self.outcome is None else "ran, " + self.outcome if self.ran else f"did not run: {self.outcome}"
-        return f"{self.tool}({shown})  [{end}{f', {self.cause}' if self.cause else ''}]"
+        return f"{self.tool}({shown})  [{end}{f', {self.cause}' if self.cause else ''}{f', {self.error}' if self.error else ''}]"
 
 
 def calls_of(source: HasRecord | Record) -> list[Called]:
@@ -69,6 +71,8 @@ def calls_of(source: HasRecord | Record) -> list[Called]:
             arguments |= {call.id: (call.name, call.arguments) for call in payload.tool_calls or ()}
         elif isinstance(payload, ToolStarted):
             started.append(call_id)
+            if payload.tool is not None and call_id in arguments:  # said in full, also where what the model wrote is masked
+                arguments[call_id] = (payload.tool, arguments[call_id][1])
         elif isinstance(payload, ToolEnded):
             ended[call_id] = payload
         elif isinstance(payload, VerdictFiled) and payload.arguments is not None and call_id in arguments:
@@ -80,5 +84,6 @@ def calls_of(source: HasRecord | Record) -> list[Called]:
         if end is None:
             made.append(Called(call_id, name, text))
         else:
-            made.append(Called(call_id, name, text, end.outcome, end.ran, end.cause, end.content))
+            error = ": ".join([said for said in (end.error_class, end.error) if said]) or None
+            made.append(Called(call_id, name, text, end.outcome, end.ran, end.cause, end.content, error))
     return made

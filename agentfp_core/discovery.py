@@ -148,6 +148,8 @@ def no_provider(model: str, known: Collection[str]) -> str:
     """Words for a model whose provider is not installed."""
     provider = model.partition(":")[0]
     hint = nearest(provider, known) if known else "no provider is installed"
+    if ":" not in model:
+        return f"no installed provider is called {provider!r}; {hint}. A model is named \"provider:name\""
     return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"
 
 
@@ -246,6 +248,8 @@ def _report_unnamed(name: str, entries: Mapping[str, tuple[Entry, ...]], switche
 
 def not_installed(name: str, known: Iterable[str]) -> str:
     """Words for a plugin that nothing installed brings."""
+    if not name.isidentifier():
+        return f"{name!r} is no name of a plugin; {nearest(name, known)}. A plugin is named as its entry point names it"
     return f"no installed plugin is called {name!r}; {nearest(name, known)}. Or: pip install agentfp-{name.replace('_', '-')}"
 
 

@@ -220,7 +220,7 @@ class Gate:
                 from agentfp_core.approval import evidence_pack
 
                 pack = jsontext.canonical(evidence_pack(self.run, call))
-                self.asks.append(PendingAsk(KERNEL, AskField(f"approve {call.id}", prompt, "decision"), call.id, pack))
+                self.asks.append(PendingAsk(KERNEL, AskField(f"approve:{call.id}", prompt, "decision"), call.id, pack))
 
     async def _needed(self, call: CallView) -> bool:
         approval = call.tool.approval if call.tool is not None else False
@@ -237,7 +237,7 @@ class Gate:
 
     def _take_decisions(self) -> None:
         for key, decision in self.batch.answers.get(KERNEL, {}).items():
-            call = self.batch.get(key.removeprefix("approve "))
+            call = self.batch.get(key.removeprefix("approve:"))
             if call is not None and call.live and isinstance(decision, Approval):
                 self._decide(call, decision)
 

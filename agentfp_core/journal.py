@@ -36,6 +36,9 @@ class Journal:
         self._buffer: list[str] = []
         self._current: str | None = None
 
+    def __repr__(self) -> str:
+        return f"Journal({str(self.path)!r})"
+
     def begin(self, header: SegmentHeader, earlier: Record | None = None) -> None:
         """Open a segment; what the file does not hold of the conversation yet is written before it."""
         if self._file is None:

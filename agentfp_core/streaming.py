@@ -138,6 +138,7 @@ class SyncRunStream(Generic[Out]):
         self._portal_context: AbstractContextManager[anyio.from_thread.BlockingPortal] | None = None
         self._portal: anyio.from_thread.BlockingPortal | None = None
         self._inner: AbstractContextManager[RunStream[Out]] | None = None
+        self._left = False
 
     def __enter__(self) -> SyncRunStream[Out]:
         self._portal_context = anyio.from_thread.start_blocking_portal()
@@ -152,6 +153,7 @@ class SyncRunStream(Generic[Out]):
         try:
             self._inner.__exit__(kind, error, trace)
         finally:
+            self._left = True
             self._portal_context.__exit__(None, None, None)
 
     def _iterate(self, source: AsyncIterator[Any]) -> Iterator[Any]:
@@ -179,6 +181,9 @@ class SyncRunStream(Generic[Out]):
 
     @property
     def result(self) -> RunResult[Out]:
-        """The result; waits for the end of the run."""
-        assert self._portal is not None
+        """The result. Inside the block it waits for the end of the run; it can be read after the block too."""
+        if self._portal is None:
+            raise UsageError("enter the stream first: with agent.stream_sync(...) as run")
+        if self._left:
+            return self._stream.result
         return self._portal.call(self._stream._wait)

@@ -129,7 +129,7 @@ def run(plugin: @CLASS@) -> Outcome:
 
 
 def test_it_keeps_the_rules_of_plugins() -> None:
-    check_plugin(@CLASS@(refuse=("shut_port",)), tools=[shut_port], script=[call("shut_port", port=3), "That is all."])
+    check_plugin(lambda: @CLASS@(refuse=("shut_port",)), tools=[shut_port], script=[call("shut_port", port=3), "That is all."])
 
 
 def test_a_named_tool_is_refused() -> None:

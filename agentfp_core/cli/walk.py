@@ -61,6 +61,7 @@ class _Walker:
             "agentfp.context.served": self._served,
             "agentfp.stream.llm_end": self._replied,
             "agentfp.cost.tick": self._cost,
+            "agentfp.tool.started": self._started,
             "agentfp.tool.ended": self._ended,
             "agentfp.hook.verdict": self._verdict,
             "agentfp.approval.decided": self._decided,
@@ -172,6 +173,11 @@ class _Walker:
             self._call["usd"] = payload.usd
 
     # --- tool calls ---
+
+    def _started(self, event: Event, payload: Any) -> None:
+        call = self._calls.get(event.call_id or "")
+        if call is not None and payload.tool is not None:
+            call["tool"] = payload.tool  # said in full, also where what the model wrote is masked
 
     def _ended(self, event: Event, payload: Any) -> None:
         call = self._calls.get(event.call_id or "")

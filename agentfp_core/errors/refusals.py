@@ -47,7 +47,7 @@ class NoConversationError(RefusedError):
 
     def __init__(self, reason: Literal["nothing-pending"]) -> None:
         self.reason = reason
-        super().__init__(f"there is no conversation to go on with ({reason}); send a message first")
+        super().__init__(f"there is nothing to go on with ({reason}): no question is open and no run broke off; send a message")
 
 
 class ConversationMismatchError(RefusedError):

@@ -61,6 +61,8 @@ class ScriptedModel:
         provider: str = "scripted",
         name: str = "script",
     ) -> None:
+        if isinstance(script, str):
+            raise TypeError(f"a script is a list of replies, got a text; write ScriptedModel([{script[:20]!r}])")
         self._respond = script if callable(script) else None
         self._script = [] if callable(script) else list(script)
         self._next = 0

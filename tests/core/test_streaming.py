@@ -170,6 +170,7 @@ def test_a_run_is_watched_without_a_loop() -> None:
     with agent.stream_sync("go") as run:
         assert "".join(run.text()) == TEXT
         assert run.result.text == TEXT
+    assert run.result.text == TEXT
     with agent.stream_sync("go") as run:
         seen = [event.name for event in run]
     assert seen[-1] == "agentfp.run.ended"
