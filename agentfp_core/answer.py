@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentfp_core.batch import View, put
 from agentfp_core.calling import check_verdict, each, file_verdict
 from agentfp_core.errors import AnswerRefusedError, text_of
 from agentfp_core.events.agent import AnswerDrafted, AnswerNotAssessed, AnswerRefused, OutputAttempt, OutputSchemaRetry
@@ -24,7 +25,7 @@ MAX_REVISIONS = 3
 NO_NATIVE_ANSWER = ("refusal", "max_tokens", "context_window", "content_filter")
 
 
-class AnswerDraft:
+class AnswerDraft(View):
     """A would-be answer, as ``assess_answer`` hooks see it.
 
     Attributes:
@@ -36,13 +37,24 @@ class AnswerDraft:
     """
 
     __slots__ = ("may_revise", "output", "stop", "stopped_early", "text")
+    text: str
+    output: Any
+    stop: StopReason
+    may_revise: bool
+    stopped_early: bool
 
     def __init__(self, text: str, stop: StopReason, *, may_revise: bool, stopped_early: bool) -> None:
-        self.text = text
-        self.output: Any = None
-        self.stop = stop
-        self.may_revise = may_revise
-        self.stopped_early = stopped_early
+        put(self, "text", text)
+        put(self, "output", None)
+        put(self, "stop", stop)
+        put(self, "may_revise", may_revise)
+        put(self, "stopped_early", stopped_early)
+
+    def _replace(self, text: str) -> None:
+        put(self, "text", text)
+
+    def _take(self, output: Any) -> None:
+        put(self, "output", output)
 
 
 @dataclass(slots=True)
@@ -101,7 +113,7 @@ class _Judge:
         judged = self.judged
         if isinstance(verdict, Replace):
             if verdict.content != judged.draft.text:
-                judged.draft.text = verdict.content
+                judged.draft._replace(verdict.content)
                 judged.replaced = True
                 self.rewritten_by = impl.plugin
             return True
@@ -151,7 +163,7 @@ class _Judge:
             checked = OutputProblem("schema-validate", None, f"the model stopped with {judged.draft.stop.value}")
         attempt = run.state.schema_attempts + 1
         if not isinstance(checked, OutputProblem):
-            judged.draft.output = checked
+            judged.draft._take(checked)
             run.emit(OutputAttempt(attempt, "passed"))
             return
         judged.problem = checked

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentfp_core import jsontext
 from agentfp_core.errors import UsageError
@@ -14,8 +15,24 @@ if TYPE_CHECKING:
     from agentfp_core.plugins import Plugin
     from agentfp_core.tools import Tool
 
+put = object.__setattr__
+"""Sets a field of a view; for the kernel."""
+_NO_ANSWERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
-class CallView:
+
+class View:
+    """Something of the run that hooks read. What they want changed they answer with a verdict, which is on the record."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be set by a hook; answer with a verdict")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be removed by a hook; answer with a verdict")
+
+
+class CallView(View):
     """One proposed call.
 
     Attributes:
@@ -29,32 +46,41 @@ class CallView:
 
     __slots__ = (
         "_answers",
+        "_kwargs",
         "_screening",
         "approved",
         "arguments_json",
         "id",
         "index",
-        "kwargs",
         "name",
         "outcome",
         "proposed",
         "tool",
-        "why",
     )
+    id: str
+    name: str
+    proposed: ToolCall
+    index: int
+    tool: Tool | None
+    outcome: Outcome | None
+    arguments_json: str
+    approved: bool
+    _kwargs: Mapping[str, Any] | None
+    _screening: bool
+    _answers: dict[str, Mapping[str, Any]]
 
     def __init__(self, proposed: ToolCall, index: int, tool: Tool | None) -> None:
-        self.id = proposed.id
-        self.name = proposed.name
-        self.proposed = proposed
-        self.index = index
-        self.tool = tool
-        self.outcome: Outcome | None = None
-        self.arguments_json = proposed.arguments_json
-        self.kwargs: Mapping[str, Any] | None = None
-        self.approved = False
-        self.why: str | None = None
-        self._screening = False
-        self._answers: dict[str, dict[str, Any]] = {}
+        put(self, "id", proposed.id)
+        put(self, "name", proposed.name)
+        put(self, "proposed", proposed)
+        put(self, "index", index)
+        put(self, "tool", tool)
+        put(self, "outcome", None)
+        put(self, "arguments_json", proposed.arguments_json)
+        put(self, "approved", False)
+        put(self, "_kwargs", None)
+        put(self, "_screening", False)
+        put(self, "_answers", {})
 
     def answers(self, plugin: Plugin | str) -> Mapping[str, Any]:
         """On a resume, what a person answered about this call to a plugin, by the plugin's own field keys; else empty.
@@ -95,11 +121,28 @@ class CallView:
         """Whether the tool says that it changes something."""
         return self.tool is not None and self.tool.mutating
 
+    # --- for the kernel ---
+
+    def _end(self, outcome: Outcome) -> None:
+        put(self, "outcome", outcome)
+
+    def _rewrite(self, arguments_json: str) -> None:
+        put(self, "arguments_json", arguments_json)
+
+    def _bind(self, kwargs: Mapping[str, Any]) -> None:
+        put(self, "_kwargs", kwargs)
+
+    def _approve(self) -> None:
+        put(self, "approved", True)
+
+    def _screen(self, *, on: bool) -> None:
+        put(self, "_screening", on)
+
     def __repr__(self) -> str:
         return f"CallView({self.id!r}, {self.name!r}, outcome={self.outcome!r})"
 
 
-class ResultView:
+class ResultView(View):
     """What a call ended with, as ``after_result`` sees and shapes it.
 
     Attributes:
@@ -115,25 +158,49 @@ class ResultView:
     """
 
     __slots__ = ("call_id", "content", "error_class", "notes", "outcome", "parts", "ran", "real", "seq", "value", "withheld")
+    call_id: str
+    seq: int
+    real: str
+    content: str
+    notes: tuple[str, ...]
+    outcome: Outcome
+    ran: bool
+    value: Any
+    parts: tuple[Part, ...]
+    error_class: str | None
+    withheld: bool
 
     def __init__(self, call_id: str, seq: int, ended: ToolEnded, value: Any, parts: tuple[Part, ...]) -> None:
-        self.call_id = call_id
-        self.seq = seq
-        self.real = ended.content
-        self.content = ended.content
-        self.notes: tuple[str, ...] = ()
-        self.outcome = ended.outcome
-        self.ran = ended.ran
-        self.value = value
-        self.parts = parts
-        self.error_class = ended.error_class
-        self.withheld = False
+        put(self, "call_id", call_id)
+        put(self, "seq", seq)
+        put(self, "real", ended.content)
+        put(self, "content", ended.content)
+        put(self, "notes", ())
+        put(self, "outcome", ended.outcome)
+        put(self, "ran", ended.ran)
+        put(self, "value", value)
+        put(self, "parts", parts)
+        put(self, "error_class", ended.error_class)
+        put(self, "withheld", False)
+
+    # --- for the kernel ---
+
+    def _replace(self, content: str) -> None:
+        put(self, "content", content)
+
+    def _note(self, text: str) -> None:
+        put(self, "notes", (*self.notes, text))
+
+    def _withhold(self, text: str) -> None:
+        put(self, "withheld", True)
+        put(self, "content", text)
+        put(self, "parts", ())
 
     def __repr__(self) -> str:
         return f"ResultView({self.call_id!r}, {self.outcome!r})"
 
 
-class Batch:
+class Batch(View):
     """All calls of one reply.
 
     Attributes:
@@ -143,15 +210,32 @@ class Batch:
             once a call reads ``call.answers(self)``, where answers about other calls do not stand in its way.
     """
 
-    __slots__ = ("_by_id", "answers", "calls", "halt", "results", "values")
+    __slots__ = ("_by_id", "_results", "_values", "answers", "calls", "halt", "results")
+    calls: tuple[CallView, ...]
+    results: Mapping[str, ResultView]
+    answers: Mapping[str, Mapping[str, Any]]
+    halt: tuple[str, str, str | None, str] | None
+    _by_id: dict[str, CallView]
+    _results: dict[str, ResultView]
+    _values: dict[str, Any]
 
     def __init__(self, calls: tuple[CallView, ...]) -> None:
-        self.calls = calls
-        self.results: dict[str, ResultView] = {}
-        self.answers: dict[str, dict[str, Any]] = {}
-        self.values: dict[str, Any] = {}
-        self.halt: tuple[str, str, str | None, str] | None = None
-        self._by_id = {call.id: call for call in calls}
+        results: dict[str, ResultView] = {}
+        put(self, "calls", calls)
+        put(self, "results", MappingProxyType(results))
+        put(self, "answers", _NO_ANSWERS)
+        put(self, "halt", None)
+        put(self, "_by_id", {call.id: call for call in calls})
+        put(self, "_results", results)
+        put(self, "_values", {})
+
+    # --- for the kernel ---
+
+    def _answered(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        put(self, "answers", MappingProxyType({plugin: MappingProxyType(dict(given)) for plugin, given in answers.items()}))
+
+    def _stop(self, call_id: str, reason: str, tell_model: str | None, plugin: str) -> None:
+        put(self, "halt", (call_id, reason, tell_model, plugin))
 
     @property
     def live(self) -> tuple[CallView, ...]:

@@ -102,8 +102,9 @@ class Registry:
         self.filters.append((self._plugin, factory))
 
     def reserve_argument(self, name: str) -> None:
-        """Claim an argument name that no tool may use."""
-        self._reserved[name] = self._plugin
+        """Claim an argument name that no tool may use, and no other plugin."""
+        if self._reserved.setdefault(name, self._plugin) != self._plugin:
+            self.problem(f"it reserves the argument {name!r}, which plugin {self._reserved[name]!r} reserves already")
 
     def problem(self, text: str) -> None:
         """Report something that keeps the agent from being built; other problems are looked for nevertheless."""

@@ -12,7 +12,8 @@ from agentfp_core.errors import PauseConsumedError, RunInFlightError
 class ConversationIndex(Protocol):
     """Guards against two live runs of one conversation and against answering a pause twice.
 
-    The default lives in memory; give an agent one over a store of yours to hold the guard across processes.
+    The default is a ``MemoryIndex`` of the agent alone. Share one between agents to hold the guard over all of them, and give
+    them one over a store of yours to hold it across processes.
     """
 
     def begin(self, root_id: str, run_id: str, agent_id: str) -> None:

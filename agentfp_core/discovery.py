@@ -149,7 +149,7 @@ def no_provider(model: str, known: Collection[str]) -> str:
     provider = model.partition(":")[0]
     hint = nearest(provider, known) if known else "no provider is installed"
     if ":" not in model:
-        return f"no installed provider is called {provider!r}; {hint}. A model is named \"provider:name\""
+        return f"no installed provider is called {provider!r}; {hint}. A model is named 'provider:name'"
     return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"
 
 

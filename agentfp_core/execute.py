@@ -148,7 +148,7 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
     begun = run.clock.monotonic_ns()
     try:
         context = ToolContext(run, call) if tool.raw or tool.context_parameter is not None else None
-        kwargs = call.kwargs if call.kwargs is not None else call.arguments
+        kwargs = call._kwargs if call._kwargs is not None else call.arguments
         if tool.is_async and tool.timeout is None:
             value = await tool.invoke(context, kwargs)
         else:
@@ -257,7 +257,7 @@ def _file(run: Run[Any], batch: Batch, tool: Tool[..., Any], call: CallView, val
         run.emit(ResultRefused(tool.name, len(made.text), ceiling.max_chars, ceiling.narrow_by), call_id=call.id)
         end_call(run, call, "invalid", ceiling_refusal(tool, len(made.text)), ran=True, duration_ms=duration_ms)
         return
-    batch.values[call.id] = value
+    batch._values[call.id] = value
     end_call(
         run,
         call,

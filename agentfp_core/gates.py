@@ -128,7 +128,7 @@ class Gate:
 
     def _screen(self, *, on: bool) -> None:
         for call in self.batch.calls:
-            call._screening = on
+            call._screen(on=on)
 
     def _asked_about(self, impl: Impl, call: CallView) -> bool:
         about = self.asked.get(self._asker(impl), set())
@@ -166,14 +166,14 @@ class Gate:
         text = None if not isinstance(verdict, Allow) or verdict.args is None else jsontext.canonical(dict(verdict.args))
         file_verdict(self.run, impl, verdict, call.id)
         if text is not None:
-            call.arguments_json = text
+            call._rewrite(text)
             if ORDER.index(impl.phase) > ORDER.index("validate"):
                 self._validate_one(call)
         elif isinstance(verdict, Deny):
             self._refuse(call, "denied", verdict.tell_model or DENIED, verdict.rule)
         elif isinstance(verdict, Halt):
             self._refuse(call, "halted", verdict.tell_model or DENIED, verdict.rule)
-            self.batch.halt = (call.id, verdict.reason, verdict.tell_model, impl.plugin)
+            self.batch._stop(call.id, verdict.reason, verdict.tell_model, impl.plugin)
 
     def _ask(self, impl: Impl, ask: AskPerson, call_id: str | None) -> None:
         self.asks += pending(impl.plugin, ask, call_id, self._asker(impl)[1])
@@ -201,14 +201,14 @@ class Gate:
         assert tool is not None
         checked = arguments.validate(tool, call.arguments_json)
         if isinstance(checked, arguments.Validated):
-            call.kwargs = checked.arguments
+            call._bind(checked.arguments)
             return
         if mode != "off":
             self.run.emit(ArgsInvalid(tool.name, checked.issues, mode == "enforce"), call_id=call.id)
         if mode == "enforce" or (not call.arguments and call.arguments_json != "{}"):
             self._refuse(call, "invalid", checked.message)
         else:
-            call.kwargs = call.arguments
+            call._bind(call.arguments)
 
     # --- approvals ---
 
@@ -227,7 +227,7 @@ class Gate:
         if not callable(approval):
             return bool(approval)
         try:
-            answer = approval(ToolContext(self.run, call), dict(call.kwargs or {}))
+            answer = approval(ToolContext(self.run, call), dict(call._kwargs or {}))
             if inspect.isawaitable(answer):
                 answer = await answer
         except Exception as error:  # whether a person must be asked could not be told, so ask
@@ -250,9 +250,9 @@ class Gate:
             return
         args = None if decision.args is None else jsontext.canonical(dict(decision.args))
         self.run.emit(_approved(args), call_id=call.id)
-        call.approved = True
+        call._approve()
         if args is not None:
-            call.arguments_json = args
+            call._rewrite(args)
 
 
 def _approved(args: str | None) -> VerdictFiled:

@@ -249,7 +249,8 @@ class _Ways:
         if by == "canned":
             self.run.emit(OutputCannedUsed(unmet.retries_spent, failed))
         if by is not None:
-            judged.draft.output, judged.problem = made, None
+            judged.draft._take(made)
+            judged.problem = None
         return ContractUnmet(
             unmet.stage,
             unmet.attempts,

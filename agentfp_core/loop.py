@@ -159,7 +159,8 @@ async def _work_batch(run: Run[Any], resumption: Resumption) -> End | None:
     assert opened is not None
     file_starts(run)
     batch = new_batch(run)
-    batch.answers = resumption.answers
+    if resumption.answers:
+        batch._answered(resumption.answers)
     run.phase = "tool"
     if resumption.phase == TOOL:
         take_up(run, batch, resumption.tool_answers)

@@ -51,7 +51,7 @@ def end_call(
         cause: one word or name for why it did not run.
         child_run: id of the nested run.
     """
-    call.outcome = outcome
+    call._end(outcome)
     if run.record.children:
         _drop_nested(run, call.id)
     run.emit(

@@ -11,6 +11,7 @@ import pydantic
 
 from agentfp_core.callables import is_async
 from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, nearest
+from agentfp_core.events.catalog import CATALOG
 from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class PluginSet:
             for name in plugin.requires
             if name not in self.by_name
         ]
+        problems += self._event_clashes()
         if problems:
             raise ConfigError(problems)
         self.table: Mapping[str, tuple[Impl, ...]] = table
@@ -218,6 +220,19 @@ class PluginSet:
             self._manager.check_pending()
         except pluggy.PluginValidationError as error:
             problems.append(f"plugin {getattr(error.plugin, 'name', error.plugin)!r}: " + " ".join(str(error).split()))
+        return problems
+
+    def _event_clashes(self) -> list[str]:
+        """Event names that stand for two classes: no record that holds both could be read."""
+        owners: dict[str, tuple[type[Payload], str]] = {name: (kind, "the kernel") for name, kind in CATALOG.items()}
+        problems = []
+        for plugin in self.by_name.values():
+            for kind in plugin.events:
+                first, owner = owners.setdefault(kind.event_name, (kind, f"plugin {plugin.name!r}"))
+                if first is not kind:
+                    problems.append(
+                        f"plugin {plugin.name!r}: its event {kind.event_name!r} is one of {owner} already; give it another name"
+                    )
         return problems
 
     def _unmarked(self, plugin: Plugin) -> list[str]:

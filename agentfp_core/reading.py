@@ -37,7 +37,7 @@ async def read_results(run: Run[Any], batch: Batch) -> None:
     for call in batch.calls:
         seq, ended = opened.ended[call.id]
         parts = () if ended.parts is None else tuple([part_from_dict(part) for part in pydantic_core.from_json(ended.parts)])
-        batch.results[call.id] = ResultView(call.id, seq, ended, batch.values.get(call.id), parts)
+        batch._results[call.id] = ResultView(call.id, seq, ended, batch._values.get(call.id), parts)
     reader = _Reader(run, batch)
     for _, phase, impls in run.agent.reading_plan:
         if phase == "cap":
@@ -93,16 +93,14 @@ class _Reader:
             return
         file_verdict(self.run, impl, verdict, result.call_id)
         if isinstance(verdict, Note):
-            result.notes = (*result.notes, verdict.text)
+            result._note(verdict.text)
         elif isinstance(verdict, Withhold):
             self.withhold(result, verdict.tell_model or WITHHELD)
         elif isinstance(verdict, Replace) and not result.withheld:
-            result.content = verdict.content
+            result._replace(verdict.content)
 
     def withhold(self, result: ResultView, text: str) -> None:
-        result.withheld = True
-        result.content = text
-        result.parts = ()
+        result._withhold(text)
 
     # --- the kernel's own ---
 
@@ -116,7 +114,7 @@ class _Reader:
             result = self.batch.results[call.id]
             most = min((n for n in (limits.tool_result_chars, left) if n is not None), default=None)
             if most is not None:
-                result.content = cap(result.content, max(most, 1), call.name)
+                result._replace(cap(result.content, max(most, 1), call.name))
             if left is not None:
                 left = max(left - len(result.content), 0)
 
@@ -135,6 +133,6 @@ class _Reader:
             if count == 2:
                 by_arguments = call.tool is not None and call.tool.repeated_when == "arguments"
                 result = self.batch.results[call.id]
-                result.notes = (*result.notes, SAME_ARGUMENTS if by_arguments else SAME_RESULT)
+                result._note(SAME_ARGUMENTS if by_arguments else SAME_RESULT)
                 mode = "arguments" if by_arguments else "result"
                 self.run.emit(RepeatedCall(call.name, 2, fingerprint, mode), call_id=call.id)  # type: ignore[arg-type]

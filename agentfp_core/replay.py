@@ -77,11 +77,11 @@ def new_batch(run: Run[Any]) -> Batch:
         call = batch.get(event.call_id or "")
         if call is not None and verdict.verdict == "Allow":
             if verdict.arguments is not None:
-                call.arguments_json = verdict.arguments
+                call._rewrite(verdict.arguments)
             if verdict.plugin == KERNEL and verdict.phase == "consent":
-                call.approved = True
+                call._approve()
     for call_id, (_, ended) in opened.ended.items():
         view = batch.get(call_id)
         if view is not None:
-            view.outcome = ended.outcome
+            view._end(ended.outcome)
     return batch

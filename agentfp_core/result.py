@@ -30,7 +30,7 @@ class StoppedEarly:
 
     Args:
         reason: which limit.
-        iteration: at which model call.
+        iteration: at which model call the limit fired; a call for a last answer comes after it.
         pending_tool_calls: calls that were wanted and not run.
         answer_was_empty: whether there is no text.
         wrapped_up: whether the text is from a last call that asked for one.
@@ -154,7 +154,7 @@ class RunResult(Generic[Out]):
         self.deliveries = deliveries
         self.stopped_early: StoppedEarly | None = None
         if state.early is not None:
-            self.stopped_early = StoppedEarly(state.early, state.iteration, state.pending_tool_calls, not text, state.wrap_up_asked)
+            self.stopped_early = StoppedEarly(state.early, state.early_iteration, state.pending_tool_calls, not text, state.wrap_up_asked)
         self.history: History = state.history(head.record)
         self._head = head
         self.history._head = head

@@ -157,6 +157,7 @@ class RunState:
         self.usd: Decimal | None = None
         self.limits_hit: set[str] = set()
         self.early: EarlyReason | None = None
+        self.early_iteration = 0
         self.pending_tool_calls = 0
         self.wrap_up_asked = False
         self.stop_requested = False
@@ -265,7 +266,7 @@ class RunState:
         self.limits_hit.add(payload.kind)
 
     def _exhausted(self, event: Event, payload: BudgetExhausted) -> None:
-        self.early = payload.reason
+        self.early, self.early_iteration = payload.reason, event.iteration
         self.pending_tool_calls = payload.pending_tool_calls
         self.wrap_up_asked = payload.action == "wrapped-up"
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentfp import Agent, Limits, Pause, Record, RetryTool, ToolContext, approve, tool
-from agentfp.events import ToolEnded
 from agentfp.testing import ScriptedModel, call
 
 
@@ -108,11 +107,8 @@ def main() -> int:
     print(f"   {len(stored)} characters stored; {result.status}: {result.text}")
 
     print("3. What every call came to")
-    names = {c.id: f"{c.name}({c.arguments_json})" for m in result.history for c in m.tool_calls}
-    for event in result.record.events("agentfp.tool.ended"):
-        ended = event.payload
-        assert isinstance(ended, ToolEnded)
-        print(f"   {ended.outcome:8} {names[event.call_id or ''][:60]:60} -> {ended.content[:50]!r}")
+    for called in result.calls:
+        print(f"   {called.outcome:8} {f'{called.tool}({called.arguments_json})'[:60]:60} -> {(called.content or '')[:50]!r}")
 
     print("4. The record, saved and read back, rebuilds every request")
     file = folder / "run.jsonl"

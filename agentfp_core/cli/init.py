@@ -44,7 +44,8 @@ def init(
     if hint is not None:
         note(hint, "yellow")
     there = "" if folder == Path() else f"cd {folder} && "
-    say(f'next: {there}agentfp run "What is on the desk, and what is due first?"')
+    ask = 'agentfp run "What is on the desk, and what is due first?"'
+    say(f"next: {there}{ask if hint is None else 'python -m pytest; with a provider ' + ask}")
 
 
 def _install_hint(model: str, nothing: str, *, any_provider: bool) -> str:

@@ -84,6 +84,16 @@ async def test_a_model_that_is_not_there_is_named_when_it_is_needed() -> None:
 # --- instructions and wishes --------------------------------------------------------------------------------------------------------
 
 
+def test_what_is_no_model_and_no_limits_is_refused_while_building() -> None:
+    wrong: Any = {"iterations": 2}
+    with pytest.raises(ConfigError) as caught:
+        Agent(wrong, limits=wrong)
+    assert caught.value.problems == (
+        "model must be a model or 'provider:name', got a dict",
+        "limits takes a Limits, got a dict; write Limits(iterations=...)",
+    )
+
+
 async def test_instructions_are_texts_and_functions_of_the_run() -> None:
     async def later(run: Any) -> str:
         return f"Turn {run.turn} for {run.deps}."

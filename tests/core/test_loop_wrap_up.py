@@ -28,7 +28,8 @@ async def test_the_call_has_no_tools_and_its_answer_is_the_turns() -> None:
     assert (result.status, result.text) == ("stopped_early", "what I could do")
     stopped = result.stopped_early
     assert stopped is not None
-    assert (stopped.reason, stopped.pending_tool_calls, stopped.wrapped_up, stopped.answer_was_empty) == ("max-iterations", 2, True, False)
+    assert (stopped.reason, stopped.iteration, stopped.pending_tool_calls) == ("max-iterations", 1, 2)
+    assert (stopped.wrapped_up, stopped.answer_was_empty) == (True, False)
     assert record.of(BudgetExhausted) == [BudgetExhausted("max-iterations", 2, "wrapped-up", 1)]
     assert record.of(LimitHit) == [LimitHit("max_iterations", 1, 1, "abort")]
     model: Any = agent.model

@@ -10,7 +10,7 @@ import pytest
 
 import agentfp
 from agentfp import ConfigError, PluginDefinitionError
-from agentfp.plugin import Plugin, Registry, event, hookimpl
+from agentfp.plugin import Name, Number, Payload, Plugin, Registry, event, hookimpl
 from tests.core.running import answering
 
 foreign = pluggy.HookimplMarker("agentfp")
@@ -242,3 +242,40 @@ def test_hooks_may_be_any_callables_of_the_plugin() -> None:
 
     made = answering("x", plugins=[plugin("odd", gate=marked(later), other=marked(lambda self: None))])
     assert [impl.is_async for impl in made.plugin_set.table["before_tool"]] == [True, False]
+
+
+# --- names that two would claim ------------------------------------------------------------------------------------------------------
+
+
+@event("acme.orders.checked")
+class Checked(Payload):
+    number: Number[int]
+
+
+@event("acme.orders.checked")
+class CheckedToo(Payload):
+    word: Name[str]
+
+
+@event("agentfp.tool.ended")
+class EndedToo(Payload):
+    number: Number[int]
+
+
+def test_a_name_of_an_event_stands_for_one_class() -> None:
+    one, other = plugin("one", events=(Checked,)), plugin("other", events=(CheckedToo, EndedToo))
+    with pytest.raises(ConfigError) as caught:
+        answering("x", plugins=[one, other])
+    assert "plugin 'other': its event 'acme.orders.checked' is one of plugin 'one' already" in caught.value.problems[0]
+    assert "plugin 'other': its event 'agentfp.tool.ended' is one of the kernel already" in caught.value.problems[1]
+    answering("x", plugins=[one, plugin("same", events=(Checked,))])
+
+
+def test_an_argument_is_reserved_by_one_plugin() -> None:
+    def configure(self: Any, agent: Registry) -> None:
+        agent.reserve_argument("_notes")
+
+    made = [plugin(called, configure=hookimpl(moment="configure")(configure)) for called in ("one", "other")]
+    answering("x", plugins=made[:1])
+    with pytest.raises(ConfigError, match="plugin 'other': it reserves the argument '_notes', which plugin 'one' reserves already"):
+        answering("x", plugins=made)

@@ -200,7 +200,7 @@ class PageRun:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         if "project" in data:
             self._install(block, data["project"])
-            if "tool" not in data:
+            if "agentfp" not in data.get("tool", {}):
                 return
         checked = load_config(path).check()
         self.printed = "\n".join(map(str, checked.problems))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from agentfp import Agent, approve, reject, tool
+from agentfp import Agent, Record, approve, conversation_redaction, reject, tool
 from agentfp.testing import Harness, ScriptedModel, assert_called, assert_not_called, call, calls_of
 from tests.core.testing.office_hours import OfficeHours, port_status, shut_port
 
@@ -87,3 +89,21 @@ async def test_tools_may_have_arguments_of_any_name() -> None:
     result = await Agent(ScriptedModel([call("take", source="a", tool="b"), "Done."]), tools=[take]).run("Take")
 
     assert_called(result, "take", source="a", tool="b")
+
+
+async def test_what_a_tool_raised_is_told_to_the_developer_and_its_name_also_in_a_masked_copy(tmp_path: Path) -> None:
+    @tool
+    async def burst(pressure: int) -> str:
+        """Bursts."""
+        raise ValueError("too much")
+
+    result = await Agent(ScriptedModel([call("burst", pressure=9), call("nothing"), "It burst."]), tools=[burst]).run("Go")
+
+    assert [str(one) for one in result.calls] == [
+        "burst(pressure=9)  [ran, failure, ValueError: too much]",
+        "nothing()  [did not run: failure, unknown tool]",
+    ]
+    result.record.save(tmp_path / "masked.jsonl", policy=conversation_redaction())
+    burst_again, nothing = calls_of(Record.load(tmp_path / "masked.jsonl"))
+    assert (burst_again.tool, burst_again.error, burst_again.arguments) == ("burst", "ValueError: [REDACTED]", {})
+    assert nothing.tool == "[REDACTED]"
