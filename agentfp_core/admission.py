@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +12,7 @@ from agentfp_core.errors import AnswerRefusedError, InvalidRunInputError, Messag
 from agentfp_core.events.agent import AnswerRefused, TurnStart
 from agentfp_core.events.message import MessageAdded, MessageRepaired, ProposedCall, Thinking
 from agentfp_core.loop import End
-from agentfp_core.messages import DocumentPart, History, ImagePart, Message, Part
+from agentfp_core.messages import DocumentPart, History, ImagePart, Message, Part, ToolCall
 from agentfp_core.outcomes import parts_json
 from agentfp_core.verdicts import Refuse, Replace
 
@@ -105,46 +106,50 @@ async def admit(run: Run[Any], said: UserMessage) -> End | None:
 
 
 def seed_history(run: Run[Any], history: History) -> None:
-    """Put a history from outside on the record, repaired so that every call has exactly one result.
+    """Put a history from outside on the record, repaired so that every call has exactly one result and an id of its own.
 
     Providers refuse a conversation with an open call for ever, so it is closed here, with an event that says so.
     """
-    turn = 0
+    turn, owner = 0, ""
+    used: set[str] = set()
     answered: set[str] = set()
-    unanswered: dict[str, Message] = {}
+    unanswered: dict[str, list[ToolCall]] = {}
     for message in history:
         if message.role != "tool":
-            _close_orphans(run, unanswered, turn)
+            _close_orphans(run, owner, unanswered, turn)
         if message.role == "user" and message.author == "person":
             turn += 1
         if message.role == "tool":
-            if message.tool_call_id not in unanswered:
-                reason: Literal["duplicate-result", "orphan-result"]
-                reason = "duplicate-result" if message.tool_call_id in answered else "orphan-result"
-                run.emit(MessageRepaired(message.id, message.tool_call_id or "", reason), call_id=message.tool_call_id)
+            given = message.tool_call_id or ""
+            if not unanswered.get(given):
+                reason: Literal["duplicate-result", "orphan-result"] = "duplicate-result" if given in answered else "orphan-result"
+                run.emit(MessageRepaired(message.id, given, reason), call_id=message.tool_call_id)
                 continue
-            owner = unanswered.pop(message.tool_call_id)
-            answered.add(message.tool_call_id)
-            if message.tool_name is None:
-                name = next((call.name for call in owner.tool_calls if call.id == message.tool_call_id), None)
-                _add(run, message, turn, tool_name=name)
-                continue
-        _add(run, message, turn, tool_name=message.tool_name)
-        unanswered.update({call.id: message for call in message.tool_calls})
-    _close_orphans(run, unanswered, turn)
+            call = unanswered[given].pop(0)
+            answered.add(given)
+            _add(run, dataclasses.replace(message, tool_call_id=call.id, tool_name=message.tool_name or call.name), turn)
+        elif message.tool_calls:
+            owner, calls = message.id, []
+            for proposed in message.tool_calls:
+                call = proposed if proposed.id and proposed.id not in used else dataclasses.replace(proposed, id=run.ids.new("call"))
+                used.add(call.id)
+                calls.append(call)
+                unanswered.setdefault(proposed.id, []).append(call)
+            _add(run, dataclasses.replace(message, tool_calls=tuple(calls)), turn)
+        else:
+            _add(run, message, turn)
+    _close_orphans(run, owner, unanswered, turn)
     run.begin_turn(turn)
 
 
-def _close_orphans(run: Run[Any], unanswered: dict[str, Message], turn: int) -> None:
-    for call_id, message in list(unanswered.items()):
-        name = next(call.name for call in message.tool_calls if call.id == call_id)
-        closing = Message(run.ids.new("m"), "tool", LOST, turn, "library", tool_call_id=call_id, tool_name=name)
-        run.emit(MessageRepaired(message.id, call_id, "orphan-call"), call_id=call_id)
-        _add(run, closing, turn, tool_name=name)
+def _close_orphans(run: Run[Any], owner: str, unanswered: dict[str, list[ToolCall]], turn: int) -> None:
+    for call in [call for calls in unanswered.values() for call in calls]:
+        run.emit(MessageRepaired(owner, call.id, "orphan-call"), call_id=call.id)
+        _add(run, Message(run.ids.new("m"), "tool", LOST, turn, "library", tool_call_id=call.id, tool_name=call.name), turn)
     unanswered.clear()
 
 
-def _add(run: Run[Any], message: Message, turn: int, *, tool_name: str | None) -> None:
+def _add(run: Run[Any], message: Message, turn: int) -> None:
     run.emit(
         MessageAdded(
             message_id=message.id,
@@ -153,7 +158,7 @@ def _add(run: Run[Any], message: Message, turn: int, *, tool_name: str | None) -
             content=message.content,
             tool_calls=tuple([ProposedCall(c.id, c.name, c.arguments_json, c.provider_meta) for c in message.tool_calls]) or None,
             tool_call_id=message.tool_call_id,
-            tool_name=tool_name,
+            tool_name=message.tool_name,
             notes=message.notes or None,
             parts=parts_json(message.parts),
             thinking=tuple([Thinking(t.text, t.signature, t.redacted, t.provider_meta) for t in message.thinking]) or None,

@@ -11,6 +11,7 @@ from agentfp_core import jsontext
 from agentfp_core.errors import PluginError, UsageError
 from agentfp_core.events.pause import PauseRequest, QuestionAsked
 from agentfp_core.verdicts import AskField, AskPerson
+from agentfp_core.wellformed import misfit
 
 if TYPE_CHECKING:
     from agentfp_core.batch import Batch
@@ -91,6 +92,9 @@ def pending(plugin: str, ask: AskPerson, call_id: str | None, asker: int = 0) ->
     keys = [field.key for field in fields]
     if len(set(keys)) != len(keys):
         raise UsageError(f"an ask of {plugin!r} has two fields with one key; each needs its own")
+    wrong = misfit(ask) or next((found for field in fields if (found := misfit(field)) is not None), None)
+    if wrong is not None:
+        raise UsageError(f"an ask of {plugin!r} is malformed: {wrong}")
     if any(field.kind not in ("value", "decision", "acknowledge") for field in fields):
         raise UsageError(f"an ask of {plugin!r} has a field of unknown kind; it is 'value', 'decision' or 'acknowledge'")
     if ask.component is not None and not ask.component.strip():

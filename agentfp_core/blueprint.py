@@ -15,10 +15,11 @@ from agentfp_core.clock import RandomIds, SystemClock
 from agentfp_core.configure import Registry, raise_problems
 from agentfp_core.conversations import MemoryIndex
 from agentfp_core.errors import AgentfpError, ConfigError, nearest
-from agentfp_core.limits import Limits
+from agentfp_core.limits import Limits, unpriced
 from agentfp_core.listeners import Listeners
-from agentfp_core.model import ModelSettings, resolve_model
+from agentfp_core.model import Model, ModelSettings, resolve_model
 from agentfp_core.output import OutputContract
+from agentfp_core.patterns import misspelt
 from agentfp_core.plugins import Plugin, PluginSet
 from agentfp_core.sessions import SessionRegistry
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from agentfp_core.delivery import DeliveryOptions
     from agentfp_core.limits import PriceTable
     from agentfp_core.listeners import ListenerSpec
-    from agentfp_core.model import Model
     from agentfp_core.output import Strategy
     from agentfp_core.redaction import RedactionPolicy
     from agentfp_core.run import Run
@@ -135,6 +135,9 @@ class Blueprint(Generic[Deps, Out]):
             from agentfp_core.discovery import missing_required
 
             problems += missing_required(self.plugin_set.by_name)
+        if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
+            problems += _misspelt(listeners, self.plugin_set)
+        problems += _unpriced(model, self.limits, prices)
         registry = Registry(name, self.plugin_set)
         registry.problems = problems
         registry.take_tools(tools)
@@ -209,6 +212,33 @@ def _policy(given: RedactionPolicy | None, tools: Iterable[Tool[..., Any]]) -> R
     from agentfp_core.redaction import RedactionPolicy
 
     return RedactionPolicy(keys=hidden).joined(given)
+
+
+def _unpriced(model: Any, limits: Any, prices: Any) -> list[AgentfpError | str]:
+    """A limit in dollars, on a model at hand whose prices nobody states."""
+    if not isinstance(limits, Limits) or limits.usd is None or prices is not None or not isinstance(model, Model):
+        return []
+    return [unpriced(model.name)] if model.features.prices is None else []
+
+
+def _misspelt(listeners: ListenerSpec, plugins: PluginSet) -> list[AgentfpError | str]:
+    """Patterns of events that can never come: of listeners, and of plugins' memos."""
+    from agentfp_core.events.catalog import CATALOG
+
+    names = {*CATALOG, *(kind.event_name for plugin in plugins.plugins for kind in plugin.events)}
+    found: list[AgentfpError | str] = []
+    try:
+        patterns = Listeners(listeners).patterns
+    except ConfigError:
+        patterns = ()
+    found += [f"listeners: {wrong}" for pattern in patterns if (wrong := misspelt(pattern, names, domains=True))]
+    found += [
+        f"plugin {plugin.name!r}: memo_events: {wrong}"
+        for plugin in plugins.plugins
+        for pattern in plugin.memo_events
+        if (wrong := misspelt(pattern, names, domains=False))
+    ]
+    return found
 
 
 def _contract(output_type: Any, retries: int, strategy: Strategy, fallback: Any, canned: Any) -> OutputContract[Any] | None:

@@ -12,6 +12,7 @@ from agentfp_core.hook_timer import HookTimeUp
 from agentfp_core.jsontext import canonical
 from agentfp_core.run import KERNEL, Run
 from agentfp_core.verdicts import ALLOWED, Allow, AskPerson, Deny, Halt, Note, Refuse, Replace, Revise, Withhold
+from agentfp_core.wellformed import misfit
 
 if TYPE_CHECKING:
     from agentfp_core.plugins import Impl
@@ -101,7 +102,14 @@ def check_verdict(impl: Impl, verdict: Any) -> Any:
     Raises:
         PluginError: names what may be answered.
     """
-    if verdict is None or isinstance(verdict, ALLOWED[impl.moment]):
+    if verdict is None:
+        return None
+    if isinstance(verdict, ALLOWED[impl.moment]):
+        wrong = misfit(verdict)
+        if wrong is not None:
+            raise PluginError(
+                f"plugin {impl.plugin!r} answered {impl.moment!r} with a malformed verdict: {wrong}", plugin=impl.plugin, moment=impl.moment
+            )
         return verdict
     names = ", ".join(kind.__name__ for kind in ALLOWED[impl.moment]) or "nothing"
     msg = f"plugin {impl.plugin!r} answered {impl.moment!r} with a {type(verdict).__name__}; it may answer None or {names}"

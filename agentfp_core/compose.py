@@ -13,7 +13,7 @@ from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import PluginError
 from agentfp_core.events.context import Blob, BudgetPressure, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.message import MessageAdded
-from agentfp_core.model import check_message, check_request
+from agentfp_core.protocol import check_message, check_request
 from agentfp_core.served import Piece, digest, spec_json
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agentfp_core.entrypoints import MODELS_GROUP, PLUGINS_GROUP, Entry, Installed, installed
+from agentfp_core.entrypoints import MODELS_GROUP, PATTERN, PLUGINS_GROUP, Entry, Installed, installed
 from agentfp_core.errors import ModelNotFoundError, PluginLoadError, nearest
 from agentfp_core.plugins import Plugin
 
@@ -102,9 +102,13 @@ def load(entry: Entry) -> Any:
     Raises:
         PluginLoadError: it cannot be imported; names distribution, version and cause, which is chained.
     """
+    if PATTERN.fullmatch(entry.value) is None:
+        raise PluginLoadError(f"{entry.value!r} of {entry.origin} is no import path module:attribute", entry=entry)
     try:
         return entry.load()
-    except (Exception, SystemExit) as error:  # a module may raise anything, or call sys.exit
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may raise anything, call sys.exit, or skip itself as a test does
         said = " ".join(str(error).split())
         cause = type(error).__name__ + (f": {said}" if said else "")
         raise PluginLoadError(f"{entry.value!r} of {entry.origin} cannot be imported: {cause}", entry=entry) from error
@@ -149,7 +153,7 @@ def no_provider(model: str, known: Collection[str]) -> str:
     provider = model.partition(":")[0]
     hint = nearest(provider, known) if known else "no provider is installed"
     if ":" not in model:
-        return f"no installed provider is called {provider!r}; {hint}. A model is named 'provider:name'"
+        return f"no installed provider is called {provider!r}; {hint}. Write 'provider:name', or try: pip install agentfp-{provider}"
     return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"
 
 

@@ -23,6 +23,8 @@ COMMANDS_GROUP = "agentfp.commands"
 TOOLS_GROUP = "agentfp.tools"
 """An entry point is a callable of the text after ``NAME:`` in a file's ``tools`` that gives a tool or several."""
 
+PATTERN = importlib.metadata.EntryPoint.pattern
+"""What the value of an entry point must look like."""
 _HEADER = re.compile(r"^(Name|Version):(.*)$", re.MULTILINE | re.IGNORECASE)
 
 

@@ -76,3 +76,5 @@ def parse(text: str) -> Any:
         return pydantic_core.from_json(text, allow_inf_nan=False)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    except TypeError as error:  # a lone surrogate, which no encoding can hold
+        raise ValueError("no text of Unicode") from error

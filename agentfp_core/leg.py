@@ -26,6 +26,7 @@ from agentfp_core.events.agent import (
     RunStatus,
 )
 from agentfp_core.events.error import Fatal, OutputCannedUsed, OutputFallbackTriggered
+from agentfp_core.limits import unpriced
 from agentfp_core.loop import End
 from agentfp_core.outcomes import settle
 from agentfp_core.pause import Pause
@@ -88,9 +89,7 @@ async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg
 
 def _check_prices(run: Run[Any]) -> None:
     if run.limits.usd is not None and run.agent.prices is None and run.model.features.prices is None:
-        raise ConfigError(
-            f"Limits.usd needs to know what a token costs, and model {run.model.name!r} states no prices; pass prices={{...}} to the agent"
-        )
+        raise ConfigError(unpriced(run.model.name))
 
 
 class _Ways:

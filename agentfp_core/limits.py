@@ -76,3 +76,8 @@ def _count(value: Any) -> bool:
 
 def _amount(value: Any) -> bool:
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+def unpriced(model: str) -> str:
+    """Words for a limit in dollars on a model that nobody knows the prices of."""
+    return f"Limits.usd needs to know what a token costs, and model {model!r} states no prices; pass prices={{...}} to the agent"

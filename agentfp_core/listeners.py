@@ -43,6 +43,11 @@ class Listeners:
         self._failed: set[int] = set()
         self._with_header = {id(listener) for _, listener in self._pairs if _takes_two(listener)}
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """What is listened for."""
+        return tuple(pattern for pattern, _ in self._pairs)
+
     def __bool__(self) -> bool:
         return bool(self._pairs)
 

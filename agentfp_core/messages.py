@@ -7,7 +7,7 @@ import enum
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import pydantic_core
 
@@ -49,6 +49,9 @@ class ImagePart:
     data: bytes | None = None
     url: str | None = None
 
+    def __post_init__(self) -> None:
+        _check_part(self)
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
@@ -65,6 +68,22 @@ class DocumentPart:
     data: bytes | None = None
     url: str | None = None
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_part(self)
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"DocumentPart.name takes a text, got a {type(self.name).__name__}")
+
+
+def _check_part(part: Part) -> None:
+    """Refuse what could not be sent or recorded, where it is made."""
+    kind = type(part).__name__
+    if not isinstance(part.media_type, str):
+        raise TypeError(f"{kind}.media_type takes a text such as 'image/png', got a {type(part.media_type).__name__}")
+    if part.data is not None and not isinstance(part.data, bytes):
+        raise TypeError(f"{kind}.data takes bytes, got a {type(part.data).__name__}; decode base64 first")
+    if part.url is not None and not isinstance(part.url, str):
+        raise TypeError(f"{kind}.url takes a text, got a {type(part.url).__name__}")
 
 
 Part: TypeAlias = ImagePart | DocumentPart
@@ -246,59 +265,6 @@ def part_from_dict(data: Mapping[str, Any]) -> Part:
     return DocumentPart(data["media_type"], raw, data.get("url"), data.get("name"))
 
 
-_ROLES = ("system", "user", "assistant", "tool")
-_AUTHOR_OF_ROLE = {"user": "person", "assistant": "model", "tool": "tool", "system": "app"}
-
-
-def message_from_dict(data: Any, index: int, *, id: str) -> Message:
-    """Read one message of a history.
-
-    Args:
-        data: what :meth:`Message.to_dict` gives, or a ``{"role", "content"}`` mapping from elsewhere; calls may be in
-            the flat form or in that of OpenAI (``function`` with ``name`` and ``arguments``).
-        index: its place, for the error.
-        id: an id to use where the data has none.
-
-    Raises:
-        CheckpointError: the data is no message; names the index and the field.
-    """
-
-    def refuse(what: str) -> CheckpointError:
-        return CheckpointError(f"message {index} of the history {what}")
-
-    if not isinstance(data, Mapping):
-        raise refuse(f"must be an object, got a {type(data).__name__}")
-    role, content = data.get("role"), data.get("content")
-    if role not in _ROLES:
-        raise refuse(f"needs a role, one of {', '.join(_ROLES)}")
-    if content is None and data.get("tool_calls"):
-        content = ""
-    if not isinstance(content, str):
-        raise refuse(f"needs a text in 'content', got a {type(content).__name__}")
-    try:
-        return Message(
-            id=str(data.get("id") or id),
-            role=cast("Role", role),
-            content=content,
-            turn=int(data.get("turn", 0)),
-            author=str(data.get("author", _AUTHOR_OF_ROLE[role])),
-            tool_calls=tuple(_call_from_dict(call) for call in data.get("tool_calls") or ()),
-            tool_call_id=data.get("tool_call_id"),
-            tool_name=data.get("tool_name"),
-            notes=tuple(str(note) for note in data.get("notes", ())),
-            parts=tuple(part_from_dict(part) for part in data.get("parts", ())),
-            thinking=tuple(ThinkingBlock(**block) for block in data.get("thinking", ())),
-            own=data.get("own"),
-        )
-    except (KeyError, TypeError, ValueError, ProviderProtocolError) as error:
-        raise refuse(f"has a field that cannot be read ({type(error).__name__})") from error
-
-
-def _call_from_dict(data: Mapping[str, Any]) -> ToolCall:
-    function = data.get("function", data)
-    return ToolCall.make(function["name"], function.get("arguments"), id=str(data["id"]), provider_meta=data.get("provider_meta"))
-
-
 class History(Sequence[Message]):
     """The messages of a conversation, in order; immutable, and cheap to extend.
 
@@ -370,7 +336,7 @@ class History(Sequence[Message]):
         """
         try:
             data = pydantic_core.from_json(text)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise CheckpointError("a history must be JSON text as to_json() gives it; this is not JSON") from error
         return cls.of(data)
 
@@ -393,7 +359,10 @@ class History(Sequence[Message]):
             if data.get("version") != 1:
                 raise CheckpointError(f"a history of version {data.get('version')!r} cannot be read; this library reads version 1")
             root_id, data = data.get("root_id"), data.get("messages", ())
+            if root_id is not None and not (isinstance(root_id, str) and root_id.isprintable()):
+                raise CheckpointError(f"the root_id of a history is a printable text, got a {type(root_id).__name__}")
         if not isinstance(data, Sequence):
             raise CheckpointError(f"a history is a list of messages, got a {type(data).__name__}")
-        messages = [m if isinstance(m, Message) else message_from_dict(m, i, id=f"m_in_{i}") for i, m in enumerate(data)]
-        return cls(messages, root_id=root_id)
+        from agentfp_core.message_reading import message_of  # it reads this module
+
+        return cls([message_of(m, i) for i, m in enumerate(data)], root_id=root_id)

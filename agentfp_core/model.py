@@ -9,10 +9,9 @@ from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core import jsontext
-from agentfp_core.errors import ConfigError, ModelFeatureError, ProviderProtocolError, StreamChunkError, nearest
+from agentfp_core.errors import ConfigError, nearest
 from agentfp_core.events.base import Payload
-from agentfp_core.guard import admit_model
-from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
+from agentfp_core.messages import Message, StopReason, ThinkingBlock, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,81 +288,6 @@ class ModelWrapper:
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         """Stream from the wrapped model."""
         return self.inner.stream(request)
-
-
-def check_request(model: Model, request: ModelRequest) -> None:
-    """Refuse a request that the model cannot serve, before it is sent.
-
-    Raises:
-        ModelFeatureError: names the model and the feature.
-    """
-    admit_model(model)
-    features = model.features
-
-    def refuse(what: str) -> ModelFeatureError:
-        return ModelFeatureError(f"model {model.name!r} of {model.provider!r} has no {what}; choose another model or leave the wish out")
-
-    if request.tools and not features.tools:
-        raise refuse("tools")
-    if request.tool_choice is not None and not features.forced_tool_choice:
-        raise refuse("forced tool choice (forced_tool_choice)")
-    if request.output_schema_json is not None and not features.json_schema:
-        raise refuse("JSON schema output (json_schema)")
-
-
-def check_message(model: Model, message: Message) -> None:
-    """Refuse a message whose role or parts the model cannot take.
-
-    Raises:
-        ModelFeatureError: names the model and the feature.
-    """
-    features = model.features
-    what = None
-    if message.role not in features.roles:
-        what = f"role {message.role!r} (it takes {', '.join(features.roles)})"
-    elif any(isinstance(part, ImagePart) for part in message.parts) and not features.images:
-        what = "images"
-    elif any(isinstance(part, DocumentPart) for part in message.parts) and not features.documents:
-        what = "documents"
-    if what is not None:
-        msg = f"model {model.name!r} of {model.provider!r} has no {what}; choose another model or leave it out"
-        raise ModelFeatureError(msg)
-
-
-def check_response(model: Model, response: Any) -> ModelResponse:
-    """Refuse a reply that is not of the protocol's shape.
-
-    Raises:
-        ProviderProtocolError: names the provider and what is wrong.
-    """
-
-    def refuse(what: str) -> ProviderProtocolError:
-        return ProviderProtocolError(f"model {model.name!r} of {model.provider!r} {what}; this is a fault of the provider's adapter")
-
-    if not isinstance(response, ModelResponse):
-        raise refuse(f"must give a ModelResponse, got a {type(response).__name__}")
-    if not isinstance(response.text, str):
-        raise refuse(f"gave a {type(response.text).__name__} as text")
-    if not isinstance(response.tool_calls, tuple) or not all(isinstance(call, ToolCall) for call in response.tool_calls):
-        raise refuse(f"must give its tool calls as a tuple of ToolCall, got a {type(response.tool_calls).__name__}")
-    if not isinstance(response.stop, StopReason):
-        raise refuse("must give its stop reason as a StopReason")
-    return response
-
-
-def check_chunk(model: Model, chunk: Any) -> ModelChunk:
-    """Refuse a streamed chunk that is not of the protocol's shape.
-
-    Raises:
-        StreamChunkError: names the provider and what a chunk is.
-    """
-    if isinstance(chunk, ModelResponse):
-        return chunk
-    if isinstance(chunk, (TextChunk, ThinkingChunk)) and isinstance(chunk.text, str):
-        return chunk
-    got = f"a {type(chunk).__name__}" if not isinstance(chunk, (TextChunk, ThinkingChunk)) else f"text of type {type(chunk.text).__name__}"
-    msg = f"{model.provider!r} must stream TextChunk and ThinkingChunk with a text, then one ModelResponse; got {got}"
-    raise StreamChunkError(msg)
 
 
 def resolve_model(model: Model | str, *, settings: Mapping[str, Any] | None = None) -> Model:

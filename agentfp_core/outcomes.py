@@ -9,6 +9,7 @@ from agentfp_core.errors import text_of
 from agentfp_core.events.agent import RunEnded
 from agentfp_core.events.message import MessageAdded
 from agentfp_core.events.tool import Outcome, ToolEnded, ToolStarted
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import Part, part_to_dict
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def end_call(
 
 def parts_json(parts: tuple[Part, ...]) -> str | None:
     """Images and documents as JSON text for the record; None for none."""
-    return json.dumps([part_to_dict(part) for part in parts]) if parts else None
+    return without_surrogates(json.dumps([part_to_dict(part) for part in parts], ensure_ascii=False)) if parts else None
 
 
 def land(

@@ -11,7 +11,7 @@ from typing import Any
 import pydantic_core
 
 from agentfp_core import jsontext
-from agentfp_core.asks import MAX_FIELDS
+from agentfp_core.asks import MAX_FIELDS, TOOL
 from agentfp_core.checkpoint import VERSION, read_versioned, record_from, record_json
 from agentfp_core.errors import (
     CheckpointError,
@@ -24,10 +24,13 @@ from agentfp_core.errors import (
     nearest,
 )
 from agentfp_core.events.pause import AnswerGiven, QuestionAsked
+from agentfp_core.hookspecs import PHASES
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.missing import MISSING
 from agentfp_core.record import Record
 from agentfp_core.state import RunState
 from agentfp_core.verdicts import Approval, FieldKind
+from agentfp_core.wellformed import misfit
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Pause:
         request, event = state.pause, state.pause_event
         if request is None or event is None:
             raise CheckpointError("this record does not end in an open question; a run that is not paused cannot be resumed")
+        if state.batch is None or request.phase not in (*PHASES["before_tool"], TOOL):
+            raise CheckpointError("this record's question is about no open call; the record was changed")
         left = [q for q in request.questions if q.id not in state.pause_answers]
         round_ = sorted(left, key=lambda q: not q.required)[:MAX_FIELDS]
         open_questions = tuple([_question(q, state, record) for q in left if q in round_])
@@ -127,7 +132,7 @@ class Pause:
         ``id`` and ``questions`` in it are for reading; :meth:`from_json` takes everything from the record.
         """
         shown = [{"id": q.id, "kind": q.kind, "tool": q.tool, "prompt": q.prompt} for q in self.questions]
-        head = json.dumps({"version": VERSION, "kind": "pause", "id": self.id, "questions": shown}, ensure_ascii=False)
+        head = without_surrogates(json.dumps({"version": VERSION, "kind": "pause", "id": self.id, "questions": shown}, ensure_ascii=False))
         return f'{head[:-1]}, "record": {record_json(self.record)}}}'
 
     @classmethod
@@ -199,8 +204,8 @@ def encode_answer(answer: Any) -> str:
         data: dict[str, Any] = {"approved": answer.approved, "by": answer.by, "note": answer.note, "pinned": answer.pinned}
         if answer.args is not None:
             data["args"] = dict(answer.args)
-        return jsontext.canonical({"approval": data})
-    return jsontext.canonical({"value": answer})
+        return without_surrogates(jsontext.canonical({"approval": data}))
+    return without_surrogates(jsontext.canonical({"value": answer}))
 
 
 def decode_answer(text: str) -> Any:
@@ -254,6 +259,9 @@ def _fit(question: Question, answer: Any) -> Any:
             raise DecisionRequiredError(question.tool, describe_type(dict(answer))) from error
     if question.kind == "decision" and not isinstance(answer, Approval):
         raise DecisionRequiredError(question.tool, describe_type(answer))
+    wrong = misfit(answer)
+    if wrong is not None:
+        raise InputRequestError(f"the answer to question {question.id!r} is malformed: {wrong}")
     pinned = answer.pinned if isinstance(answer, Approval) else None
     if question.pinned is not None and pinned is not None and question.pinned != pinned:
         raise StaleDecisionError(question.pinned, pinned)

@@ -100,10 +100,11 @@ def validated(model: type[pydantic.BaseModel], values: Mapping[str, Any], owner:
         return model.model_validate(dict(values))
     except pydantic.ValidationError as error:
         problems = []
+        accepted = [field.alias or name for name, field in model.model_fields.items()]
         for issue in error.errors(include_input=False, include_url=False):
             path = ".".join(map(str, issue["loc"]))
             if issue["type"] == "extra_forbidden":
-                problems.append(f"{owner} has no setting {path!r}; {nearest(path, model.model_fields)}")
+                problems.append(f"{owner} has no setting {path!r}; {nearest(path, accepted)}")
             else:
                 problems.append(f"{owner}: setting {path!r} is refused: {issue['msg']}")
         raise ConfigError(problems) from error

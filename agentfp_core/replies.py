@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentfp_core.billing import bill
-from agentfp_core.errors import PluginError
+from agentfp_core.errors import PluginError, StreamChunkError
 from agentfp_core.events.stream import LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import ToolCall
-from agentfp_core.model import ModelResponse, TextChunk, check_chunk, check_response
+from agentfp_core.model import ModelResponse, TextChunk
+from agentfp_core.protocol import check_chunk, check_response, complete, open_stream
 from agentfp_core.run import KERNEL, Run
 
 if TYPE_CHECKING:
@@ -150,11 +151,10 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
     shower = _Shower(run, tools=bool(request.tools))
     begun = run.clock.monotonic_ns()
     try:
-        response = await _streamed(run, request, model, shower) if model.features.streaming else await model.complete(request)
+        response = await _streamed(run, request, model, shower) if model.features.streaming else await complete(model, request)
     except BaseException:
         shower.give_up()
         raise
-    response = check_response(model, response)
     if not model.features.streaming and response.text:
         shower.feed(response.text)
     shown = shower.finish()
@@ -187,12 +187,14 @@ async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: 
     pieces: list[str] = []
     thoughts = 0
     response: ModelResponse | None = None
-    stream = model.stream(request)
+    stream = open_stream(model, request)
     try:
         async for raw in stream:
             chunk = check_chunk(model, raw)
+            if response is not None:
+                raise StreamChunkError(f"{model.provider!r} went on after the complete reply, which is the last thing that a stream gives")
             if isinstance(chunk, ModelResponse):
-                response = chunk
+                response = check_response(model, chunk)
             elif isinstance(chunk, TextChunk):
                 if chunk.text:
                     pieces.append(chunk.text)
@@ -206,7 +208,7 @@ async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: 
             await close()
     joined = "".join(pieces)
     if response is None:
-        response = check_response(model, await model.complete(request))
+        response = await complete(model, request)
     if not pieces and response.text:
         shower.feed(response.text)
         return response

@@ -18,7 +18,8 @@ from agentfp_core.hook_timer import HookTimer
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.jsontext import canonical
 from agentfp_core.memos import Memo
-from agentfp_core.model import ModelRequest, ModelResponse, check_request, check_response
+from agentfp_core.model import ModelRequest, ModelResponse
+from agentfp_core.protocol import check_request, complete
 from agentfp_core.redaction import RedactionPolicy, funnel
 from agentfp_core.state import RunState
 
@@ -163,6 +164,7 @@ class Run(Generic[Deps]):
             raise UnknownEventError(msg)
         if self._dev:
             check_payload(payload)
+            self._check_declared(payload, source)
         seq = self._seq
         if folds is TRANSIENT:
             if not self.wants(name):
@@ -208,6 +210,15 @@ class Run(Generic[Deps]):
         if any(kind.event_name == name for plugin in self.agent.plugin_set.plugins for kind in plugin.events):
             raise UnknownEventError(f"{name!r} is an event type of a plugin; only the plugin emits it, so take a name of your own")
         self.emit(AppEvent(canonical(data)), call_id=call_id, source=source, name=without_surrogates(name))
+
+    def _check_declared(self, payload: Payload, source: str | None) -> None:
+        """In development, refuse an event type that the plugin which emits it does not declare: a loaded record could not read it."""
+        plugin = self.agent.plugin_set.by_name.get(source or self.source)
+        kind = type(payload)
+        if plugin is not None and kind is not AppEvent and kind.event_name not in CATALOG and kind not in plugin.events:
+            raise UnknownEventError(
+                f"plugin {plugin.name!r} emits {kind.event_name!r} and does not declare it; add {kind.__name__} to its `events`"
+            )
 
     def watch(self) -> None:
         """Look again whether anybody watches; called when a sink or a stream has joined."""
@@ -378,7 +389,7 @@ class Run(Generic[Deps]):
         target = model or self.model
         check_request(target, request)
         plugin, begun = self.source, self.clock.monotonic_ns()
-        response = check_response(target, await target.complete(request))
+        response = await complete(target, request)
         name, used = response.model or target.name, response.usage
         elapsed = (self.clock.monotonic_ns() - begun) // 1_000_000
         self.emit(

@@ -53,6 +53,8 @@ class SegmentHeader:
         started_ns: wall clock at its begin.
         agent_id: the agent's name, when it was given one.
         session_id: the hosting session, when the caller named it.
+        correlation_id: the caller's own id for what it belongs to, when there was one.
+        trace_id: id of the caller's trace, when there was one.
         identity: whom it is for, when the caller named them.
         path: call ids that lead to a nested run, outermost first.
         parent_run: the run that called it.
@@ -66,6 +68,8 @@ class SegmentHeader:
     started_ns: int
     agent_id: str | None = None
     session_id: str | None = None
+    correlation_id: str | None = None
+    trace_id: str | None = None
     identity: Identity | None = None
     path: tuple[str, ...] = ()
     parent_run: str | None = None

@@ -27,7 +27,7 @@ from agentfp_core.listeners import Listeners, ListenerSpec
 from agentfp_core.loop import End, run_turn
 from agentfp_core.memos import Memo
 from agentfp_core.messages import History
-from agentfp_core.model import ModelSettings
+from agentfp_core.model import Model, ModelSettings, resolve_model
 from agentfp_core.outcomes import settle
 from agentfp_core.plugins import run_options
 from agentfp_core.record import Record
@@ -53,6 +53,9 @@ class CallArguments(TypedDict, Generic[Deps], total=False):
     deps: Deps
     identity: Identity | None
     session_id: str | None
+    correlation_id: str | None
+    trace_id: str | None
+    model: Model | str | None
     options: Mapping[str, Any] | None
     limits: Limits | None
     model_settings: ModelSettings | Mapping[str, Any] | None
@@ -71,6 +74,9 @@ class CallOptions:
         deps: handed to tools, hooks and functions for instructions.
         identity: whom the run is for.
         session_id: the hosting session, 1 to 400 visible ASCII characters.
+        correlation_id: the caller's own id for what this run belongs to; copied to the record's header and nothing else.
+        trace_id: id of the caller's trace; the same.
+        model: in place of the agent's.
         options: options of plugins, by name.
         limits: in place of the agent's.
         model_settings: over the agent's.
@@ -86,6 +92,9 @@ class CallOptions:
     deps: Any = None
     identity: Identity | None = None
     session_id: str | None = None
+    correlation_id: str | None = None
+    trace_id: str | None = None
+    model: Model | str | None = None
     options: Mapping[str, Any] | None = None
     limits: Limits | None = None
     model_settings: ModelSettings | Mapping[str, Any] | None = None
@@ -103,6 +112,9 @@ class CallOptions:
             isinstance(session, str) and 1 <= len(session) <= 400 and all("!" <= character <= "~" for character in session)
         ):
             raise TypeError("session_id takes 1 to 400 visible ASCII characters")
+        for name in ("correlation_id", "trace_id"):
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} takes a text, got a {type(getattr(self, name)).__name__}")
         if self.identity is not None and not isinstance(self.identity, Identity):
             raise TypeError(f"identity takes an Identity, got a {type(self.identity).__name__}")
         if self.timeout is not None and not self.timeout > 0:
@@ -129,7 +141,7 @@ def open_run(
     path: tuple[str, ...] = (),
 ) -> Run[Any]:
     """Make the run for one leg on top of a record; nothing is filed yet."""
-    admit_model(agent._model)
+    admit_model(agent._model if call.model is None else call.model)
     clock, ids = agent.clock, agent.ids
     header = SegmentHeader(
         root_id=root_id,
@@ -138,6 +150,8 @@ def open_run(
         started_ns=clock.time_ns(),
         agent_id=agent.name,
         session_id=session_id,
+        correlation_id=call.correlation_id,
+        trace_id=call.trace_id,
         identity=identity,
         path=path,
         parent_run=None if parent is None else parent.run_id,
@@ -156,7 +170,7 @@ def open_run(
         state=state,
         memos=memos,
         deps=call.deps,
-        model=agent.model,
+        model=agent.model if call.model is None else resolve_model(call.model),
         settings=settings,
         limits=call.limits or agent.limits,
         options=options,

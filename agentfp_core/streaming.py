@@ -38,6 +38,8 @@ class RunStream(Generic[Out]):
         self._tasks: anyio.abc.TaskGroup | None = None
 
     async def __aenter__(self) -> RunStream[Out]:
+        if self._done is not None:
+            raise UsageError("a stream is entered once; call stream(...) again for another run")
         self._done = anyio.Event()
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
@@ -73,6 +75,8 @@ class RunStream(Generic[Out]):
         return self
 
     async def __anext__(self) -> Event:
+        if self._done is None:
+            raise UsageError("enter the stream first: async with agent.stream(...) as run")
         while not self._events:
             if self._finished:
                 if self._error is not None:

@@ -46,6 +46,7 @@ class Commands(TyperGroup):
         if cmd_name in BUILT_IN:
             command = typer.main.get_command(importlib.import_module(BUILT_IN[cmd_name]).app)
             command.name = cmd_name
+            _keep_stdout(command)
         elif cmd_name in self.found:
             command = extension(cmd_name, self.found[cmd_name])
         elif cmd_name in NOT_INSTALLED:
@@ -70,6 +71,16 @@ def _set_markup(command: Any) -> None:
     command.rich_markup_mode = _markup()
     for inner in getattr(command, "commands", {}).values():
         _set_markup(inner)
+
+
+def _keep_stdout(command: Any) -> None:
+    """Let nobody but the command write its results; its help is its own in any case."""
+    from agentfp_core.cli.output import results_only
+
+    if command.callback is not None:
+        command.callback = results_only()(command.callback)
+    for inner in getattr(command, "commands", {}).values():
+        _keep_stdout(inner)
 
 
 def _version(wanted: bool) -> None:

@@ -41,10 +41,12 @@ def chat(
     """
     from agentfp_core.cli.driving import Drive
     from agentfp_core.cli.live import Live
+    from agentfp_core.cli.outcome import check_writable
     from agentfp_core.cli.subject import find_agent
 
     if redact and record is None:
         raise CommandError("--redact goes with --record FILE")
+    check_writable({"--record": record})
     overrides = {} if model is None else {"model": model}
     found = find_agent(target, config=config, agent=agent, env=env, overrides=overrides)
     people = interactive() and not as_json
@@ -53,7 +55,7 @@ def chat(
 
     code = anyio.run(_talk, drive, _messages(people), as_json)
     drive.tell_saved()
-    leave(code)
+    leave(drive.code(code))
 
 
 def _messages(people: bool) -> Iterator[str]:

@@ -203,7 +203,7 @@ def _model(opened: Config | None, agent: str | None, found: Installed) -> Iterat
             model = opened.build(name).model
         except AgentfpError as error:
             yield Finding(about, "problem", str(error))
-        except Exception as error:  # the provider's own code
+        except (Exception, SystemExit) as error:  # the provider's own code
             yield Finding(about, "problem", f"the provider fails: {type(error).__name__}: {error}")
         else:
             yield Finding(about, "ok", f"{model.provider}:{model.name} can be made (it was not called)")

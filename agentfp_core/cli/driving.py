@@ -50,6 +50,7 @@ class Drive:
         runs: the legs so far.
         recorded: gives what is saved; the last leg's record when None.
         saved: whether the recording was written.
+        lost: whether it could not be written.
     """
 
     agent: Agent[Any, Any]
@@ -63,6 +64,7 @@ class Drive:
     runs: list[Run[Any]] = field(default_factory=list)
     recorded: Callable[[], Record] | None = None
     saved: bool = False
+    lost: bool = False
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Drive]:
@@ -124,9 +126,18 @@ class Drive:
         try:
             save_record(record, self.record, policy=self.agent.redact, redact=self.redact)
         except OSError as error:
+            self.lost = True
             note(f"the recording cannot be written to {self.record}: {error.strerror}", "red")
         else:
             self.saved = True
+
+    def code(self, code: Code) -> Code:
+        """The exit code: a run that went well and left no recording where one was wanted did not do all of its work.
+
+        Args:
+            code: of the run.
+        """
+        return Code.NEGATIVE if self.lost and code is Code.OK else code
 
     def tell_saved(self) -> None:
         """Say where the recording is, on a terminal."""

@@ -22,6 +22,7 @@ DEBUG = "AGENTFP_DEBUG"
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run it; see ``agentfp_core.cli.main``."""
+    _open_closed_streams()
     arguments, debug = _without_debug(list(sys.argv[1:] if argv is None else argv))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
@@ -38,13 +39,24 @@ def run(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _open_closed_streams() -> None:
+    """Who started us may have closed a stream, which Python then leaves out."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # as long as the process
+
+
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
     """``--debug`` may stand anywhere in a command of the kernel's own."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    own = next((a for a in arguments if not a.startswith("-")), "") in BUILT_IN
+    own = _command_of(arguments) in BUILT_IN
     debug = "--debug" in arguments[:end] and (own or arguments[0] == "--debug")
     kept = [a for index, a in enumerate(arguments) if not (debug and own and a == "--debug" and index < end)]
     return kept, debug or os.environ.get(DEBUG, "") not in ("", "0")
+
+
+def _command_of(arguments: Sequence[str]) -> str:
+    return next((a for a in arguments if not a.startswith("-")), "")
 
 
 def _invoke(command: Any, arguments: list[str], *, debug: bool) -> int:
@@ -64,15 +76,30 @@ def _invoke(command: Any, arguments: list[str], *, debug: bool) -> int:
         return Code.INTERRUPTED
     except BrokenPipeError:
         raise
+    except SystemExit as error:
+        if _command_of(arguments) not in BUILT_IN:
+            raise  # a command of another distribution ends as it likes
+        if debug:
+            _show_traceback(error)
+        _show(f"code of the agent, a plugin or the deps called sys.exit({error.code!r})")
+        return Code.FAILED
     except Exception as error:
         if hasattr(error, "format_message"):  # the command line itself is wrong
             return _usage(error)
         if debug:
             _show_traceback(error)
         text, code = describe(error)
-        _show(text)
+        _show("\n".join([text, *_broken_metadata(error)]))
         return code
     return Code.OK
+
+
+def _broken_metadata(error: Exception) -> tuple[str, ...]:
+    """Distributions whose metadata nobody can read: other libraries scan them too, and fall over them without a name."""
+    from agentfp_core.entrypoints import installed
+    from agentfp_core.errors import AgentfpError
+
+    return () if isinstance(error, (AgentfpError, OSError)) else installed(None).unreadable
 
 
 def _usage(error: Any) -> int:

@@ -21,7 +21,8 @@ class Code(IntEnum):
 
 MEANINGS: Mapping[Code, str] = {
     Code.OK: "done",
-    Code.NEGATIVE: "the command's own negative result: problems were found, or a limit ended the run before an answer",
+    Code.NEGATIVE: "the command's own negative result: problems were found, a limit ended the run before an answer, or its recording "
+    "could not be written",
     Code.USAGE: "the command line or the configuration is wrong",
     Code.MISSING: "something is not installed; the message says what to install",
     Code.PAUSED: "the run is paused and needs an answer",

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentfp_core.cli.output import clean, console, note, on_terminal, one_line, styled
+from agentfp_core.cli.output import clean, console, note, on_terminal, one_line, out, styled
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
@@ -141,7 +141,7 @@ class Live:
         """
         self._stop()
         if not self.on:
-            print(text, flush=True)
+            print(text, file=out(), flush=True)
             return
         if self._shown and text.startswith(self._shown):
             sys.stdout.write(clean(text[len(self._shown) :]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,11 +120,40 @@ def _tell_pause(pause: Pause, kept: Path | None, again: str | None) -> None:
 # --- files ----------------------------------------------------------------------------------------------------------------
 
 
-def save_pause(pause: Pause, path: Path) -> None:
-    """Write a pause where only its owner can read it: it holds the conversation, unmasked."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(pause.to_json() + "\n")
+def check_writable(files: Mapping[str, Path | None]) -> None:
+    """See before a run whether its files can be written after it.
+
+    Args:
+        files: by the option that names them.
+
+    Raises:
+        CommandError: one cannot.
+    """
+    for option, path in files.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise CommandError(f"{option} {path}: it is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise CommandError(f"{option} {path}: there is no folder {path.parent}; make it first")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise CommandError(f"{option} {path}: it may not be written")
+
+
+def save_pause(pause: Pause, path: Path) -> bool:
+    """Write a pause where only its owner can read it: it holds the conversation, unmasked.
+
+    Returns:
+        Whether it was written; when not, that was said.
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(pause.to_json() + "\n")
+    except OSError as error:
+        note(f"the pause cannot be written to {path}: {error.strerror}", "red")
+        return False
+    return True
 
 
 def load_pause(text: str) -> Pause:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -15,14 +16,38 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+_kept: TextIO | None = None
+"""The real stdout, while ``sys.stdout`` is another stream."""
+
+
+def out() -> TextIO:
+    """Where results go."""
+    return sys.stdout if _kept is None else _kept
+
+
+@contextlib.contextmanager
+def results_only() -> Iterator[None]:
+    """In a pipe stdout holds results and nothing else: what tools, plugins and modules print goes to stderr."""
+    global _kept
+    if on_terminal():
+        yield
+        return
+    before, _kept = _kept, out()
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _kept = before
+
+
 def on_terminal() -> bool:
     """Whether stdout is a terminal."""
-    return sys.stdout.isatty()
+    return out().isatty()
 
 
 def interactive() -> bool:
     """Whether somebody sits there who can be asked."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    return sys.stdin.isatty() and on_terminal()
 
 
 def clean(text: str) -> str:
@@ -65,13 +90,14 @@ def data(value: Any, *, lines: bool = False) -> None:
         value: the data.
         lines: in one line, for output of one object a line.
     """
-    print(json.dumps(value, ensure_ascii=False, indent=None if lines else 2, default=str), flush=lines)
+    plain = not (out().encoding or "ascii").lower().replace("-", "").startswith("utf")  # what it cannot write, JSON has escapes for
+    print(json.dumps(value, ensure_ascii=plain, indent=None if lines else 2, default=str), file=out(), flush=lines)
 
 
 def say(text: str = "", style: str | None = None) -> None:
     """Print a line of the command's result."""
     line = shown(text)
-    print(line if style is None else styled(line, style, sys.stdout))
+    print(line if style is None else styled(line, style, out()), file=out())
 
 
 def note(text: str, style: str | None = None) -> None:
@@ -91,7 +117,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequenc
     made = [[" ".join(str(cell).split()) if not on_terminal() else str(cell) for cell in row] for row in rows]
     if not on_terminal():
         for row in made:
-            print("\t".join(row))
+            print("\t".join(row), file=out())
         return
     from rich.table import Table
     from rich.text import Text

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
 def lines_for(cls: type[Plugin]) -> str:
     """The switch, and a table with every setting: the required ones to be filled in, the others at their defaults as comments."""
+    from agentfp_core.config.shapes import fields_of
+
     lines = ["[agent]", f'plugins = ["{cls.name}"]  # add it to the list']
-    settings = [_line(name, field, cls.name) for name, field in cls.Settings.model_fields.items()]
+    settings = [_line(name, field, cls.name) for name, field in fields_of(cls.Settings).items()]
     return "\n".join([*lines, "", f"[plugins.{cls.name}]", *settings] if settings else lines)
 
 

@@ -140,8 +140,10 @@ def settings_of(model: type[pydantic.BaseModel], docs: dict[str, str]) -> list[d
         model: their model.
         docs: what docstrings say of them, by name; a field's own description counts first.
     """
+    from agentfp_core.config.shapes import fields_of
+
     made = []
-    for name, field in model.model_fields.items():
+    for name, field in fields_of(model).items():
         row: dict[str, Any] = {"name": name, "type": type_words(field.annotation), "required": field.is_required()}
         if not field.is_required():
             row["default"] = _default(name, field)

@@ -52,6 +52,7 @@ def run(
     """
     from agentfp_core.cli.driving import Drive
     from agentfp_core.cli.live import Live
+    from agentfp_core.cli.outcome import check_writable
     from agentfp_core.cli.subject import find_agent
 
     target, question = _words(words or [], resuming=resume is not None)
@@ -59,6 +60,7 @@ def run(
         raise CommandError("--answer goes with --resume FILE")
     if redact and record is None:
         raise CommandError("--redact goes with --record FILE")
+    check_writable({"--record": record, "--save-pause": save_pause, "--journal": journal})
     overrides = {} if model is None else {"model": model}
     found = find_agent(target, config=config, agent=agent, env=env, overrides=overrides)
     pause = None if resume is None else _read_pause(resume)
@@ -153,8 +155,8 @@ def _again(target: str | None, options: dict[str, Any]) -> str:
 def _end(drive: Drive, result: RunResult[Any], save_pause: Path | None, again: str, *, as_json: bool) -> None:
     from agentfp_core.cli import outcome
 
-    if result.pause is not None and save_pause is not None:
-        outcome.save_pause(result.pause, save_pause)
+    if result.pause is not None and save_pause is not None and not outcome.save_pause(result.pause, save_pause):
+        save_pause = None
     if as_json:
         data(outcome.as_json(result))
     else:
@@ -163,4 +165,4 @@ def _end(drive: Drive, result: RunResult[Any], save_pause: Path | None, again: s
         outcome.tell(result, kept=save_pause, again=again)
         drive.live.summary(result)
         drive.tell_saved()
-    leave(outcome.code_of(result))
+    leave(drive.code(outcome.code_of(result)))

@@ -99,6 +99,9 @@ def agent_in_code(target: str, overrides: dict[str, Any]) -> Agent[Any, Any]:
         except TypeError:
             raise CommandError(f"{target!r} takes arguments; name an agent, or a function without arguments that gives one") from None
         found = found()
+    if inspect.iscoroutine(found):
+        found.close()
+        raise CommandError(f"{target!r} is async; name an agent, or a plain function without arguments that gives one")
     if not isinstance(found, Agent):
         raise CommandError(f"{target!r} is a {type(found).__name__}; name an agent, or a function without arguments that gives one")
     return found.replace(**overrides) if overrides else found

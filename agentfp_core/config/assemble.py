@@ -53,7 +53,7 @@ class Assembly:
         self._overrides = overrides
         self._make = make
         self._causes: list[BaseException] = []
-        self._lookup = Lookup(config.environ)
+        self._lookup = Lookup(config.environ, set(config.tree.secrets))
 
     # --- reading ---
 
@@ -97,6 +97,8 @@ class Assembly:
             self.arguments["secrets"] = (*self._overrides.get("secrets", ()), *sorted(self._lookup.values))
         missing = list(self._lookup.missing.values())
         (self.problems if self._make else self.notes).extend(missing)
+        for found in (self.problems, self.notes):
+            found[:] = [problem.masked(self._lookup.masked) for problem in found]
 
     def _import(self, path: Path, text: Any, how: Callable[[str], Any] = resolve) -> Any:
         if not isinstance(text, str):
@@ -152,8 +154,8 @@ class Assembly:
             where = self._config.path.parent / name
             try:
                 texts.append(where.read_text("utf-8-sig").strip())
-            except (OSError, UnicodeDecodeError) as error:
-                said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            except (OSError, ValueError) as error:
+                said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text, or no file can have such a name"
                 self._wrong(path, f"{self._spell(path)}: {str(where)!r} cannot be read: {said}", error)
         given = self._value("instructions")
         texts += [text for text in (given if isinstance(given, list) else [given]) if isinstance(text, str)]

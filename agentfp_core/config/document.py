@@ -18,6 +18,7 @@ from agentfp_core.errors import ConfigError
 FILE_NAME = "agentfp.toml"
 PYPROJECT = "pyproject.toml"
 TABLE: TomlPath = ("tool", "agentfp")
+DEPTH = 64
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)$")
 
 
@@ -59,9 +60,15 @@ def read(path: str | os.PathLike[str]) -> Document:
     text = _text(where)
     try:
         data: Any = tomllib.loads(text)
+        places = positions(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_syntax(where, text, error)) from error
-    places = positions(text)
+    except RecursionError:
+        raise ConfigError(f"{where}: its tables and arrays are nested too deep; {DEPTH} levels are read") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise ConfigError(f"{where}: a value in it cannot be read: {error}") from error
+    if deep(data):
+        raise ConfigError(f"{where}: its tables and arrays are nested too deep; {DEPTH} levels are read")
     if where.name != PYPROJECT:
         return Document(where, data, places)
     for name in TABLE:
@@ -69,6 +76,17 @@ def read(path: str | os.PathLike[str]) -> Document:
     if not isinstance(data, dict):
         raise ConfigError(f"{where}: there is no table [tool.agentfp] in it; write one, or name another file")
     return Document(where, data, places, TABLE)
+
+
+def deep(value: Any) -> bool:
+    """Whether tables and arrays are nested deeper than what walks over them can go."""
+    level = [value]
+    for _ in range(DEPTH + 1):
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [item for item in level if isinstance(item, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def _text(where: Path) -> str:
@@ -82,6 +100,8 @@ def _text(where: Path) -> str:
         raise ConfigError(f"{where}: it is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{where}: it cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a name that no file can have
+        raise ConfigError(f"{str(where)!r}: it cannot be read: {error}") from error
 
 
 def _syntax(where: Path, text: str, error: tomllib.TOMLDecodeError) -> str:

@@ -12,16 +12,15 @@ import pydantic
 import pydantic_core
 
 from agentfp_core.config.config import Config, ConfigValue, SecretUse
-from agentfp_core.config.layers import dotted, in_settings
+from agentfp_core.config.layers import dotted
 from agentfp_core.config.origin import DEFAULT, OVERRIDE
 from agentfp_core.config.positions import Path
-from agentfp_core.config.secret import MASK, SecretError, SecretRef, is_secret_name
+from agentfp_core.config.secret import MASK, SecretError, SecretRef, is_secret_name, masker
 from agentfp_core.config.settings import is_plain_table
-from agentfp_core.config.shapes import SECRETS, kinds_at
+from agentfp_core.config.shapes import SECRETS, fields_of, kinds_at
 from agentfp_core.config.switching import discover_for
 from agentfp_core.limits import Limits
 from agentfp_core.model import ModelSettings
-from agentfp_core.redaction import SecretMask
 
 if TYPE_CHECKING:
     from agentfp_core.config.layers import Tree
@@ -45,17 +44,17 @@ def explain(config: Config, agent: str, overrides: Mapping[str, Any]) -> list[Co
     model = overrides.get("model", tree.get((*path, "model")))
     if isinstance(model, str) and config.tree.get(("models", model)) is not None:
         found += [_value(config.tree, at, value) for at, value in config.tree.leaves(("models", model))]
-    mask = _mask_of(config).mask_text
+    mask = _mask_of(config)
     return [dataclasses.replace(item, value=_each_text(item.value, mask)) for item in found]
 
 
-def _mask_of(config: Config) -> SecretMask:
+def _mask_of(config: Config) -> Callable[[str], str]:
     """Masks the secrets that can be looked up now, should one stand where none belongs."""
-    values = set()
+    values = set(config.tree.secrets)
     for _, ref in _references(config.tree.values, ()):
         with contextlib.suppress(SecretError):
             values.add(ref.resolve(config.environ))
-    return SecretMask({value for value in values if len(value) >= 4})
+    return masker(values)
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:
@@ -97,7 +96,7 @@ def _masked(value: Any, path: Path, tree: Tree, model: type[pydantic.BaseModel] 
     if isinstance(value, list):
         items = [_masked(item, (*path, index), tree, model) for index, item in enumerate(value)]
         return [shown for shown, _ in items], any(secret for _, secret in items)
-    if path in tree.tainted or (in_settings(path) and is_secret_name(path[-1])) or any(kind in SECRETS for kind in kinds):
+    if path in tree.tainted or is_secret_name(path[-1]) or any(kind in SECRETS for kind in kinds):
         return MASK, True
     return _shown(value), False
 
@@ -145,7 +144,7 @@ def _plugin(tree: Tree, name: str, cls: type[Plugin]) -> list[ConfigValue]:
     found = []
     for at, value in tree.leaves(path) if isinstance(tree.get(path), dict) else ():
         found.append(_value(tree, at, value, cls.Settings))
-    for key, field in cls.Settings.model_fields.items():
+    for key, field in fields_of(cls.Settings).items():
         if tree.get((*path, key)) is None and not field.is_required():
             default = field.get_default(call_default_factory=True, validated_data={})
             shown = MASK if default is not None and is_secret_name(key) else _shown(_data(default))

@@ -29,11 +29,15 @@ def resolve(text: str) -> Any:
     module_name, _, attributes = text.partition(":")
     try:
         found = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # a module may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may raise anything
         said = " ".join(str(error).split())
         cause = f"{type(error).__name__}: {said}" if said else type(error).__name__
         own = isinstance(error, ModuleNotFoundError) and error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
         hint = "; is its folder on sys.path, or its distribution installed?" if own else ""
+        if own and module_name.endswith(".py"):
+            hint = f"; a module is named without its ending: {module_name.removesuffix('.py')}:{attributes}"
         raise ImportPathError(f"module {module_name!r} cannot be imported: {cause}{hint}") from error
     at = module_name
     for name in attributes.split("."):
@@ -59,7 +63,7 @@ def resolve_tools(text: str) -> list[Any]:
             made = load(entries[match[1]][0])(match[2])
         except PluginLoadError as error:
             raise ImportPathError(str(error)) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ImportPathError(f"the tools of {match[1]!r} cannot be made: {type(error).__name__}: {error}") from error
         return list(made) if isinstance(made, (list, tuple)) else [made]
     if match is not None and (match[1] == "mcp" or not _PATH.fullmatch(text)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from agentfp_core.config.document import Document
+from agentfp_core.config.document import Document, deep
 from agentfp_core.config.origin import DEFAULT, Origin, Problem
 from agentfp_core.config.positions import Path
 from agentfp_core.config.secret import SecretRef, is_reference, is_secret_name
@@ -16,6 +17,8 @@ VARIABLE = "AGENTFP__"
 """Prefix of environment variables with single values: ``AGENTFP__AGENT__MODEL``."""
 FIXED = ("version", "env")
 """What no overlay can change."""
+_PLAIN = re.compile(r"[\w*${}:-]+")
+"""Names that need no quotes to be told apart."""
 _NAME = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -27,6 +30,8 @@ class Tree:
         self.origins: dict[Path, Origin] = {}
         self.tainted: set[Path] = set()
         """Values that hold something of a variable whose name is a secret's."""
+        self.secrets: set[str] = set()
+        """What those variables hold; to be masked."""
         self.raw: dict[Path, str] = {}
         """The text of values that came from environment variables, before it was read as TOML."""
 
@@ -64,9 +69,8 @@ class Tree:
             self.put((*path, key), item, origin_of)
 
     def _set(self, path: Path, value: Any, origin_of: Callable[[Path], Origin]) -> None:
-        depth = len(path)
-        for known in [p for p in self.origins if p[:depth] == path]:
-            del self.origins[known]
+        for known in _below(self.get(path), path):
+            self.origins.pop(known, None)
         self.raw.pop(path, None)
         target: Any = self.values
         for index, part in enumerate(path[:-1]):
@@ -166,8 +170,9 @@ def _fold(name: str) -> str:
 def _value(path: Path, text: str, name: str) -> Any:
     try:
         parsed = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML; or a number or a nest that is too much to be meant as such
         parsed = {}
+    parsed = {} if deep(parsed) else parsed
     value = parsed["value"] if parsed.keys() == {"value"} else text
     if in_settings(path) and is_secret_name(path[-1]) and not isinstance(value, dict):
         return {"env": name}  # a variable is where a secret belongs
@@ -226,7 +231,7 @@ def _refuse_literal(tree: Tree, path: Path, value: Any, problems: list[Problem])
 
 def literal_text(path: Path) -> str:
     """Words for something else than a reference in a secret's place."""
-    name = re.sub(r"\W", "_", f"{path[-2]}_{path[-1]}".upper()) if len(path) > 1 else "NAME"
+    name = re.sub(r"\W", "_", "_".join([part for part in path if isinstance(part, str)][-2:]).upper())
     return f'{spell(path)} is a secret and takes no literal; write {{ env = "{name}" }} or {{ file = "..." }} instead'
 
 
@@ -240,6 +245,8 @@ def _fill(tree: Tree, path: Path, text: str, environ: Mapping[str, str], problem
         found = environ.get(name)
         if not found and default is not None:
             return default
+        if found and is_secret_name(name):
+            tree.secrets.add(found)
         if found is None:
             said = (
                 f"{spell(path)}: environment variable {name!r} is not set; set it, write ${{{name}:-default}}, or $${{{name}}} for the text"
@@ -263,5 +270,9 @@ def dotted(path: Path) -> str:
     """A path as dotted text: ``agent.tools[0]``."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            name = part if _PLAIN.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+            text += f".{name}" if text else name
     return text

@@ -13,6 +13,7 @@ from agentfp_core.config.document import Document, read
 from agentfp_core.config.layers import FIXED, Tree, apply_environment, merged, settle
 from agentfp_core.config.origin import Origin, Problem
 from agentfp_core.config.positions import Path
+from agentfp_core.config.secret import masker
 from agentfp_core.config.shapes import models_at, problems_of, take_raw_text
 from agentfp_core.config.tables import FileTable
 from agentfp_core.errors import nearest
@@ -46,7 +47,8 @@ def load_config(path: str | os.PathLike[str], *, env: str | None = None, environ
         if name != chosen:
             problems += _check_overlay(document, name, environ)
     problems += extends_problems(tree)
-    return Config(document.path, env=chosen, tree=tree, environ=environ, problems=distinct(problems))
+    found = distinct(problem.masked(masker(tree.secrets)) for problem in problems)
+    return Config(document.path, env=chosen, tree=tree, environ=environ, problems=found)
 
 
 def _overlays(document: Document) -> Mapping[str, object]:
@@ -87,8 +89,9 @@ def _check_overlay(document: Document, name: str, environ: Mapping[str, str]) ->
     tree = merged(document, name)
     ignored: list[Problem] = []
     settle(tree, _Anything(environ), document.path.parent, ignored)
-    found = [*ignored, *_check(tree)]
-    return [problem for problem in found if problem.origin.kind == "overlay"]
+    found = [*ignored, *_check(tree), *extends_problems(tree)]
+    mask = masker(tree.secrets)
+    return [problem.masked(mask) for problem in found if problem.origin.kind == "overlay"]
 
 
 class _Anything(dict[str, str]):

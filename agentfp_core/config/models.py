@@ -96,7 +96,7 @@ class ModelChoice:
         provider, _, name = use.partition(":")
         try:
             return factory(name, **settings)
-        except Exception as error:  # the provider's own code
+        except (Exception, SystemExit) as error:  # the provider's own code
             said = self._lookup.masked(f"{type(error).__name__}: {error}")
             self.problems.append(Problem(self._root.origin(path), f"provider {provider!r} does not take what {spell(path)} says: {said}"))
             self.causes.append(error)

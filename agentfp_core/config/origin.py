@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,6 +53,14 @@ class Problem:
 
     origin: Origin
     text: str
+
+    def masked(self, mask: Callable[[str], str]) -> Problem:
+        """The same with its text masked.
+
+        Args:
+            mask: masks a text.
+        """
+        return Problem(self.origin, mask(self.text))
 
     def __str__(self) -> str:
         return f"{self.origin.place}: {self.text}"

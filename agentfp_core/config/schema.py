@@ -94,7 +94,7 @@ def _plugins(found: Installed, definitions: dict[str, Any]) -> tuple[dict[str, A
                 tables[name]["description"] = inspect.cleandoc(cls.__doc__).split("\n", 1)[0]
         except PluginLoadError as error:
             skipped.append(PluginReport(name, entries[0].distribution, entries[0].version, "failed", str(error)))
-        except Exception as error:  # settings that have no schema
+        except (Exception, SystemExit) as error:  # settings that have no schema
             text = f"its settings have no JSON schema: {type(error).__name__}: {error}"
             skipped.append(PluginReport(name, entries[0].distribution, entries[0].version, "failed", text))
     return tables, tuple(skipped)

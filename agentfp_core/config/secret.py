@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
+
+from agentfp_core.redaction import SecretMask
 
 MASK = "********"
 """What stands in place of a secret wherever values are shown."""
@@ -13,6 +15,19 @@ MASK = "********"
 _SECRET = re.compile(
     r"(?:^|_)(?:api_?key|access_?key|secret_?key|private_?key|signing_?key|token|password|passwd|passphrase|secret|authorization)$"
 )
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NO_NAME = 'what stands after env is no variable\'s name; write { env = "NAME" } and put the secret into that variable'
+
+
+def masker(values: Collection[str]) -> Callable[[str], str]:
+    """What masks these values in a text; shorter ones than four characters stand everywhere and hide nothing.
+
+    Args:
+        values: secrets that were looked up.
+    """
+    return SecretMask({value for value in values if len(value) >= 4}).mask_text
 
 
 class SecretError(Exception):
@@ -59,6 +74,11 @@ class SecretRef:
         """The table it was made of."""
         return {self.kind: self.name}
 
+    @property
+    def _named(self) -> bool:
+        """Whether it may be told; what is no variable's name may be the secret itself, written in the wrong place."""
+        return self.kind != "env" or _VARIABLE.fullmatch(self.name) is not None
+
     def resolve(self, environ: Mapping[str, str]) -> str:
         """Look it up.
 
@@ -68,17 +88,20 @@ class SecretRef:
         if self.kind == "env":
             value = environ.get(self.name)
             if not value:
-                raise SecretError(f"environment variable {self.name!r} is not set; set it")
+                raise SecretError(f"environment variable {self.name!r} is not set; set it" if self._named else NO_NAME)
             return value
         if self.kind == "refused":
             raise SecretError("it is a literal")
-        path = (self.folder or Path()) / Path(self.name).expanduser()
+        path = Path(self.name)
         try:
+            path = (self.folder or Path()) / path.expanduser()
             text = path.read_text("utf-8").rstrip("\r\n")
         except OSError as error:
             raise SecretError(f"file {str(path)!r} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError:
             raise SecretError(f"file {str(path)!r} is not UTF-8 text") from None
+        except (ValueError, RuntimeError) as error:  # a name that no file can have; nobody's home
+            raise SecretError(f"file {str(path)!r} cannot be read: {error}") from error
         if not text:
             raise SecretError(f"file {str(path)!r} is empty")
         return text
@@ -90,4 +113,6 @@ class SecretRef:
         return hash((self.kind, self.name))
 
     def __repr__(self) -> str:
-        return MASK if self.kind == "refused" else f'{{ {self.kind} = "{self.name}" }}'
+        if self.kind == "refused":
+            return MASK
+        return f'{{ {self.kind} = "{self.name if self._named else MASK}" }}'

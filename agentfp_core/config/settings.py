@@ -11,9 +11,8 @@ import pydantic
 from agentfp_core.config.layers import Tree, literal_text, spell
 from agentfp_core.config.origin import Origin, Problem
 from agentfp_core.config.positions import Path
-from agentfp_core.config.secret import SecretError, SecretRef, is_secret_name
+from agentfp_core.config.secret import SecretError, SecretRef, is_secret_name, masker
 from agentfp_core.config.shapes import SECRETS, kinds_at, models_at, names_of, problems_of, take_raw_text, takes_table
-from agentfp_core.redaction import SecretMask
 
 ENABLED = "enabled"
 """The one key in a plugin's table that is the kernel's."""
@@ -46,7 +45,7 @@ class Lookup:
 
     def masked(self, text: str) -> str:
         """A text without the secrets that were found."""
-        return SecretMask({value for value in self.values if len(value) >= 4}).mask_text(text)
+        return masker(self.values)(text)
 
 
 def is_plain_table(ref: SecretRef, kinds: Collection[Any], path: Path) -> bool:
@@ -100,7 +99,7 @@ def check_settings(model: type[pydantic.BaseModel], values: Mapping[str, Any], t
     except pydantic.ValidationError as error:
         skip = [*lookup.missing, *(p for p, v in _all(tree.get(path), path) if isinstance(v, SecretRef) and v.kind == "refused")]
         return [Problem(p.origin, lookup.masked(p.text)) for p in problems_of(error, tree, path, accepted, skip)]
-    except Exception as error:  # a validator of the plugin's may raise anything
+    except (Exception, SystemExit) as error:  # a validator of the plugin's may raise anything
         return [Problem(tree.origin(path), lookup.masked(f"{spell(path)} cannot be checked: {type(error).__name__}: {error}"))]
     return []
 

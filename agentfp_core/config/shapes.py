@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pydantic
+from pydantic.fields import FieldInfo
 from typing_extensions import TypeAliasType
 
 from agentfp_core.config.layers import Tree, dotted, spell
@@ -37,11 +38,16 @@ def models_at(model: Any, path: Path) -> list[type[pydantic.BaseModel]]:
 
 def names_of(model: type[pydantic.BaseModel]) -> set[str]:
     """The names that a table of a model accepts."""
-    names = set()
+    return set(fields_of(model))
+
+
+def fields_of(model: type[pydantic.BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names under which a file gives them."""
+    found = {}
     for name, field in model.model_fields.items():
         alias = field.validation_alias if isinstance(field.validation_alias, str) else field.alias
-        names.add(alias or name)
-    return names
+        found[alias or name] = field
+    return found
 
 
 def takes_table(kinds: Collection[Any]) -> bool:

@@ -116,7 +116,7 @@ class Switchboard:
         except ConfigError as error:
             origin = self._root.origin(path) if self._root.get(path) is not None else self._place(name)
             self.problems += [Problem(origin, self._lookup.masked(text)) for text in error.problems]
-        except Exception as error:  # the plugin's own code
+        except (Exception, SystemExit) as error:  # the plugin's own code
             said = self._lookup.masked(f"{type(error).__name__}: {error}")
             self.problems.append(Problem(self._place(name), f"plugin {name!r} cannot be made: {said}"))
             self.causes.append(error)

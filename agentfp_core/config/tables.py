@@ -155,10 +155,15 @@ class ModelTable(Table):
     """`provider:name` of an installed provider."""
 
 
+def _whole(value: Any) -> Any:
+    """A whole number; ``true`` and ``1.0`` equal 1 and are none."""
+    return value if type(value) is int else None
+
+
 class FileTable(Table):
     """Agents, their models and the settings of their plugins."""
 
-    version: Literal[1]
+    version: Annotated[Literal[1], pydantic.BeforeValidator(_whole)]
     """Of this format: 1."""
     agent: AgentTable | None = None
     """The agent that is meant when none is named."""

@@ -15,7 +15,6 @@ class VerdictFiled(Payload):
     phase: Name[str]
     plugin: Name[str]
     verdict: Name[str]
-    index: Number[int] = 0
     arguments: Content[str | None] = None
     text: Content[str | None] = None
     reason: Content[str | None] = None

@@ -35,7 +35,6 @@ class PauseRequest(Payload):
     phase: Name[str]
     questions: tuple[QuestionAsked, ...]
     expires_ns: Number[int | None] = None
-    child_call: Name[str | None] = None
 
 
 @part

@@ -313,7 +313,7 @@ def check_settings(subject: Subject) -> None:
                 "settings", f"{what} takes an unknown setting silently; derive Settings from Plugin.Settings and leave extra='forbid'"
             )
     if not (kind.__doc__ or "").strip():
-        subject.report.problem("settings", f"class {kind.__name__} has no docstring; its first line is what people see of a plugin")
+        subject.report.notes.append(f"class {kind.__name__} has no docstring; its first line is what people see of a plugin")
 
 
 async def time_exports(subject: Subject) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 from agentfp_core.agent import Agent, _overrides
-
-if TYPE_CHECKING:
-    from agentfp_core.model import Model
+from agentfp_core.model import Model, Prices
 
 
 @contextmanager
@@ -40,7 +39,9 @@ def override(agent: Agent[Any, Any], *, model: Model | str | None = None, **chan
     key = id(agent)
     before = _overrides.get().get(key)
     base = agent if before is None else before[1]
-    stand_in = base.replace(**({} if model is None else {"model": model}), **changes)
+    if model is not None:
+        changes = {"model": model, **_free(base, model), **changes}
+    stand_in = base.replace(**changes)
     _overrides.set({**_overrides.get(), key: (agent, stand_in)})
     try:
         yield stand_in
@@ -48,3 +49,10 @@ def override(agent: Agent[Any, Any], *, model: Model | str | None = None, **chan
         # Put back by key and not by token: a fixture may be torn down in another context than it was set up in.
         left = {other: pair for other, pair in _overrides.get().items() if other != key}
         _overrides.set(left if before is None else {**left, key: before})
+
+
+def _free(agent: Agent[Any, Any], model: Model | str) -> dict[str, Any]:
+    """A limit in dollars needs prices, and a stand-in has none: it costs nothing."""
+    if agent.limits.usd is None or agent.prices is not None or isinstance(model, str) or model.features.prices is not None:
+        return {}
+    return {"prices": {model.name: Prices(Decimal(0), Decimal(0))}}

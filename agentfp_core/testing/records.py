@@ -22,7 +22,7 @@ from agentfp_core.memos import HasRecord, record_of
 from agentfp_core.record import Record
 from agentfp_core.state import RunState
 
-ID_FIELDS = frozenset({"id", "child_run", "resumed_from", "caused_by_call", "child_call", "calls"})
+ID_FIELDS = frozenset({"id", "child_run", "resumed_from", "caused_by_call", "calls"})
 TIME_FIELDS = frozenset({"elapsed", "duration"})
 SHOWN = 12
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ import pytest
 from agentfp.testing import PluginDist
 from agentfp_core.cli import main
 from tests.cli.terminal import Terminal
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a suite that a shell started in the background; children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 AGENTS = '''
 """Agents for the tests of the command line."""

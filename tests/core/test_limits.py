@@ -81,10 +81,15 @@ def test_all_problems_of_limits_come_at_once() -> None:
     assert isinstance(caught.value, ValueError)
 
 
-async def test_a_budget_without_prices_is_refused_before_anything_runs() -> None:
-    agent = answering("hi", limits=Limits(usd=1))
+def test_a_budget_without_prices_is_refused_while_building() -> None:
     with pytest.raises(ConfigError, match="prices"):
-        await agent.run("go")
+        answering("hi", limits=Limits(usd=1))
+
+
+async def test_a_budget_of_one_run_without_prices_is_refused_before_anything_runs() -> None:
+    agent = answering("hi")
+    with pytest.raises(ConfigError, match="prices"):
+        await agent.run("go", limits=Limits(usd=1))
     model: Any = agent.model
     assert model.requests == []
 

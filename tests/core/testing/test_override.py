@@ -176,3 +176,11 @@ async def test_a_tool_of_a_run_sees_the_block_that_the_run_was_started_in() -> N
     with override(used, model=ScriptedModel(["seen from a tool"])):
         result = await agent.run("Hi", deps=used)
     assert [m.text for m in result.history if m.role == "tool"] == ["seen from a tool"]
+
+
+@pytest.mark.anyio
+async def test_a_limit_in_dollars_goes_with_a_stand_in_that_states_no_prices() -> None:
+    agent = Agent("openai:gpt-x", limits=Limits(usd=1))
+    with override(agent, model=ScriptedModel(["free"])):
+        result = await agent.run("go")
+    assert (result.text, result.cost_usd) == ("free", 0)
