@@ -3,6 +3,7 @@
 from agentfp_core.errors import ModelError, ModelFeatureError, ModelNotFoundError, ProviderProtocolError
 from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
 from agentfp_core.model import (
+    CacheMark,
     Model,
     ModelChunk,
     ModelFeatures,
@@ -18,6 +19,7 @@ from agentfp_core.model import (
 )
 
 __all__ = [
+    "CacheMark",
     "DocumentPart",
     "ImagePart",
     "Message",

@@ -11,7 +11,7 @@ from agentfp_core import jsontext
 from agentfp_core.calling import each
 from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import PluginError
-from agentfp_core.events.context import Blob, BudgetPressure, EditRef, PieceRef, Served, ToolRef
+from agentfp_core.events.context import Blob, BudgetPressure, CacheRef, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.message import MessageAdded
 from agentfp_core.protocol import check_message, check_request
 from agentfp_core.served import Piece, digest, spec_json
@@ -140,6 +140,7 @@ class Composer:
         tools = self._tools() if extra.tools else ()
         params = run.params_json(tools=bool(tools))
         model = (draft.model.provider, draft.model.name)
+        cache = self._cache(draft, len(tools)) if draft._marks else ()
         served = Served(
             call=state.calls + 1,
             messages=len(run.state.messages),
@@ -150,6 +151,7 @@ class Composer:
             edits=edits or None,
             tools=tools if tools is not state.tools and tools != state.tools else None,
             params=params if params != state.params else None,
+            cache=cache if cache != state.cache else None,
             system_chars=sum([len(piece.text) for piece in draft._pieces if piece.slot == "system"]),
             message_chars=state.message_chars,
         )
@@ -157,6 +159,17 @@ class Composer:
         served.receipt = state.receipt()
         run.emit(served)
         return state.request(run.report)
+
+    def _cache(self, draft: RequestDraft, tools: int) -> tuple[CacheRef, ...]:
+        """The cache marks of this call, for a model that takes them."""
+        if draft.model.features.prompt_cache != "breakpoints" or self.run.settings.prompt_cache == "off":
+            return ()
+        marks: dict[tuple[str, int], CacheRef] = {}
+        for _, field, characters, ttl in draft._marks:
+            upto = {"system": characters, "tools": tools, "messages": len(self.state.view())}[field]
+            if upto:
+                marks[field, upto] = CacheRef(field, upto, ttl)
+        return tuple(marks.values())
 
     def _blob(self, body: str) -> str:
         value = digest(self.state.salt, "blob", body)

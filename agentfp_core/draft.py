@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core import jsontext
 from agentfp_core.errors import PluginError, UsageError
@@ -31,6 +31,7 @@ class RequestDraft:
         self._edits: list[tuple[EditRef, str | None]] = []
         self._pieces: list[Piece] = []
         self._deliveries: list[tuple[str, str, str]] = []
+        self._marks: list[tuple[str, Literal["system", "tools", "messages"], int, Literal["short", "long"]]] = []
         self._model = model
         self._model_by = KERNEL
 
@@ -158,6 +159,21 @@ class RequestDraft:
             raise UsageError(f"plugin {self._plugin!r} can deliver messages of role 'user' or 'assistant', not {role!r}")
         self._deliveries.append((self._plugin, role, text))
 
+    def mark_cacheable(self, field: Literal["system", "tools", "messages"], *, ttl: Literal["short", "long"] = "short") -> None:
+        """Say that what stands in a field by now comes again unchanged, so that the provider may cache the request up to there.
+
+        A mark lasts for this call. It is left out for models that take none, and when ``prompt_cache`` is ``off``.
+
+        Args:
+            field: the system text (the pieces so far), the tools (all), or the messages (all, without late lines).
+            ttl: whether it is worth keeping for minutes or for hours.
+        """
+        self._check_open()
+        if field not in ("system", "tools", "messages"):
+            raise UsageError(f"plugin {self._plugin!r} marks {field!r} as cacheable; it is 'system', 'tools' or 'messages'")
+        pieces = [piece.text for piece in self._pieces if piece.slot == "system"]
+        self._marks.append((self._plugin, field, len("\n\n".join(pieces)), ttl))
+
     def use_model(self, model: Model) -> None:
         """Serve this call with another model."""
         self._check_open()
@@ -177,6 +193,7 @@ class RequestDraft:
         """Forget what a plugin did to this call."""
         self._edits = [pair for pair in self._edits if pair[0].plugin != plugin]
         self._pieces = [piece for piece in self._pieces if piece.plugin != plugin]
+        self._marks = [mark for mark in self._marks if mark[0] != plugin]
         self._deliveries = [delivery for delivery in self._deliveries if delivery[0] != plugin]
         if self._model_by == plugin:
             self._model, self._model_by = model, KERNEL

@@ -157,6 +157,21 @@ def _drop(_payload: Payload) -> None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class CacheMark:
+    """Where a part of a request ends that will come again unchanged, so that the provider may cache it.
+
+    Args:
+        field: ``system``, ``tools`` or ``messages``.
+        upto: how much of the field, from its beginning: characters of the system text, tools, or messages.
+        ttl: whether it is worth keeping for minutes or for hours.
+    """
+
+    field: Literal["system", "tools", "messages"]
+    upto: int
+    ttl: Literal["short", "long"] = "short"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """All that a model call is given; immutable.
@@ -169,6 +184,7 @@ class ModelRequest:
         tool_choice: the name of the tool that must be called.
         output_schema_json: JSON schema of the answer, for models that take one.
         model: the model's own name.
+        cache_marks: where the provider's cache may end; only for models with ``prompt_cache="breakpoints"``.
         report: takes events of wrappers and adapters (retries, omitted thinking) to the record.
     """
 
@@ -179,6 +195,7 @@ class ModelRequest:
     tool_choice: str | None = None
     output_schema_json: str | None = None
     model: str = ""
+    cache_marks: tuple[CacheMark, ...] = ()
     report: Callable[[Payload], None] = field(default=_drop, compare=False, repr=False)
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, overload
 
 from agentfp_core import jsontext
 from agentfp_core.errors import RecordFormatError
-from agentfp_core.events.context import EditRef, PieceRef, Served, Slot, ToolRef
+from agentfp_core.events.context import CacheRef, EditRef, PieceRef, Served, Slot, ToolRef
 from agentfp_core.messages import Message, part_to_dict
-from agentfp_core.model import ModelRequest, ModelSettings, ToolSpec
+from agentfp_core.model import CacheMark, ModelRequest, ModelSettings, ToolSpec
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Payload
@@ -131,6 +131,7 @@ class ServedState:
         self.pieces: tuple[PieceRef, ...] = ()
         self.tools: tuple[ToolRef, ...] = ()
         self.params = "{}"
+        self.cache: tuple[CacheRef, ...] = ()
         self.model: tuple[str, str] = ("", "")
         self.message_chars = 0
         self._items: list[Message] = []
@@ -190,6 +191,8 @@ class ServedState:
             self._specs = self._tools_line = None
         if served.params is not None:
             self.params = served.params
+        if served.cache is not None:
+            self.cache = served.cache
         if served.model is not None:
             self.model = (served.provider or "", served.model)
 
@@ -321,6 +324,7 @@ class ServedState:
         text = (
             f"{self._pieces_line}\nmessages {len(self._items)} {self.chain_head()}\n{self._tools_line}\n"
             f"params {self.params}\nmodel {self.model[0]} {self.model[1]}"
+            + "".join([f"\ncache {mark.field} {mark.upto} {mark.ttl}" for mark in self.cache])
         )
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -340,6 +344,7 @@ class ServedState:
             tool_choice=tool_choice,
             output_schema_json=output_schema,
             model=self.model[1],
+            cache_marks=tuple([CacheMark(mark.field, mark.upto, mark.ttl) for mark in self.cache]),
             report=report or _nowhere,
         )
 

@@ -51,6 +51,15 @@ class ToolRef:
     digest: Hash[str]
 
 
+@part
+class CacheRef:
+    """Where the provider's cache of a request may end: so many characters of the system text, tools, or messages."""
+
+    field: Name[Literal["system", "tools", "messages"]]
+    upto: Number[int]
+    ttl: Name[Literal["short", "long"]]
+
+
 @event("agentfp.context.served")
 class Served(Payload):
     """A request went to the model. Fields that are None are as in the call before.
@@ -67,6 +76,7 @@ class Served(Payload):
     edits: tuple[EditRef, ...] | None = None
     tools: tuple[ToolRef, ...] | None = None
     params: Content[str | None] = None
+    cache: tuple[CacheRef, ...] | None = None
     system_chars: Number[int] = 0
     message_chars: Number[int] = 0
 
