@@ -65,10 +65,11 @@ class Agent(Blueprint[Deps, Out]):
         delivery: how patient a run is with its sinks.
         context_budget: characters of ``system``, ``messages`` and ``tools`` above which an event is filed; empty for none.
         exclusive: refuse a second run of this agent while one is live.
-        index: which conversations are live and which pauses are used up; give one over a store of yours for several processes.
+        index: which conversations are live and which pauses are used up; shared by all agents of the process, unless one has
+            ids of its own. Give one over a store of yours for several processes.
         clock: where time comes from.
         ids: where ids come from.
-        dev: check every event as it is filed.
+        dev: check every event as it is filed, and log the traceback of a tool's own error to the logger ``agentfp.tool``.
         plugin_problems: what runs record of plugins that should be on and are not; ``from_config`` fills it in.
         secrets: values that are masked in everything served; ``from_config`` fills it in.
 
@@ -198,6 +199,12 @@ class Agent(Blueprint[Deps, Out]):
         from agentfp_core import resuming
 
         return await resuming.resume(self._in_force(), pause, answers, _options(call, push, opened))
+
+    def stream_resume(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
+        """:meth:`resume`, and watch it as with :meth:`stream`."""
+        from agentfp_core.streaming import RunStream
+
+        return RunStream(lambda push: self._resume(pause, answers, push=push, **call))
 
     def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`resume` for code without an event loop."""

@@ -88,7 +88,8 @@ class Blueprint(Generic[Deps, Out]):
         self._resolved: list[Model] = []
         self.name = name
         self.agent_id = name or "agent"
-        self.deps_type = deps_type
+        self.deps_type: Any = deps_type
+        self.needs_deps = isinstance(deps_type, type) and deps_type not in (object, type(None))
         self.limits = limits or Limits()
         self.prices = prices
         self.listeners = listeners
@@ -96,7 +97,7 @@ class Blueprint(Generic[Deps, Out]):
         self.argument_validation = argument_validation
         self.repeated_call_note = repeated_call_note
         self.exclusive = exclusive
-        self.index: ConversationIndex = index or MemoryIndex()
+        self.index: ConversationIndex = index or (MemoryIndex() if ids is not None else defaults.index())
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = ids or RandomIds()
         self.dev = dev or defaults.current().dev
@@ -156,8 +157,9 @@ class Blueprint(Generic[Deps, Out]):
         self.stream_mode = stream or ("hold" if self.may_replace_answers else "live")
 
     def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:
-        if not isinstance(self._model, str) and not hasattr(self._model, "complete"):
-            problems.append(f"model must be a model or 'provider:name', got a {type(self._model).__name__}")
+        if not isinstance(self._model, str) and (isinstance(self._model, type) or not hasattr(self._model, "complete")):
+            got = f"the class {self._model.__name__}" if isinstance(self._model, type) else f"a {type(self._model).__name__}"
+            problems.append(f"model must be a model or 'provider:name', got {got}")
         if not isinstance(self.limits, Limits):
             problems.append(f"limits takes a Limits, got a {type(self.limits).__name__}; write Limits(iterations=...)")
         for option, value in (("tool_concurrency", self.tool_concurrency), ("tool_threads", self._tool_threads)):

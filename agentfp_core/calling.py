@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from agentfp_core.cancelling import stray
 from agentfp_core.errors import PluginError, text_of
 from agentfp_core.events.hook import PluginSlow, VerdictFiled
 from agentfp_core.hook_timer import HookTimeUp
@@ -78,6 +79,14 @@ async def each(
                     except Exception as error:
                         run.source, changed = KERNEL, True
                         if not failed(impl, about, error):
+                            return
+                    except BaseException as error:
+                        if not stray(error):
+                            raise
+                        run.source, changed = KERNEL, True
+                        why = PluginError("the hook waited for something that was cancelled", plugin=impl.plugin, moment=impl.moment)
+                        why.__cause__ = error
+                        if not failed(impl, about, why):
                             return
             return
         except HookTimeUp:

@@ -1,10 +1,12 @@
-"""Explicit process-wide defaults: plugins that every agent built afterwards has, and development mode."""
+"""Process-wide defaults: the index that agents share, and what the application sets: plugins, and development mode."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agentfp_core.conversations import MemoryIndex
 
 if TYPE_CHECKING:
     from agentfp_core.plugins import Plugin
@@ -24,10 +26,11 @@ class Defaults:
 
 
 class _Holder:
-    __slots__ = ("value",)
+    __slots__ = ("index", "value")
 
     def __init__(self) -> None:
         self.value = Defaults()
+        self.index = MemoryIndex()
 
 
 _holder = _Holder()
@@ -46,6 +49,14 @@ def configure(*, plugins: Iterable[Plugin] = (), dev: bool = False) -> Defaults:
     before = _holder.value
     _holder.value = Defaults(tuple(plugins), dev)
     return before
+
+
+def index() -> MemoryIndex:
+    """The index that all agents of the process share which were given none, so that no pause is answered twice in it.
+
+    An agent that is made anew for each web request would otherwise not know what the one before it has done.
+    """
+    return _holder.index
 
 
 def current() -> Defaults:

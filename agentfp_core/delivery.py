@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 
+from agentfp_core.cancelling import stray
 from agentfp_core.errors import ConfigError
 from agentfp_core.redaction import full_data, lean_data
 
@@ -180,12 +181,16 @@ class Delivery:
                                 await answer
                     except Exception as error:  # a sink only watches
                         self._count(impl, error)
+                    except BaseException as error:
+                        if not stray(error):
+                            raise
+                        self._count(impl, error)
             except BaseException:  # the time is up in the middle of it
                 self.dropped += 1
                 raise
             self.delivered += 1
 
-    def _count(self, impl: Impl, error: Exception) -> None:
+    def _count(self, impl: Impl, error: BaseException) -> None:
         if impl.plugin in self._failed or self._run.closed:
             failures = self._run.plugin_failures
             failures[impl.plugin] = failures.get(impl.plugin, 0) + 1

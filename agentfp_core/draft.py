@@ -90,6 +90,8 @@ class RequestDraft:
 
     def _add(self, slot: Slot, key: str, text: str) -> None:
         self._check_open()
+        if not isinstance(key, str):
+            raise UsageError(f"the key of a piece of plugin {self._plugin!r} must be text, got a {type(key).__name__}")
         if not isinstance(text, str):
             raise UsageError(f"the piece {key!r} of plugin {self._plugin!r} must be text, got a {type(text).__name__}")
         if text:
@@ -147,6 +149,8 @@ class RequestDraft:
 
     def _edit(self, op: Any, target: str, *, body: str | None = None, only: tuple[str, ...] | None = None) -> None:
         self._check_open()
+        if not isinstance(target, str):
+            raise UsageError(f"plugin {self._plugin!r} names what it edits by a text, got a {type(target).__name__}")
         value = None if body is None else digest(self._state.salt, "blob", body)
         self._edits.append((EditRef(op, self._plugin, target, value, only), body))
 
@@ -157,6 +161,8 @@ class RequestDraft:
         self._check_open()
         if role not in ("user", "assistant"):
             raise UsageError(f"plugin {self._plugin!r} can deliver messages of role 'user' or 'assistant', not {role!r}")
+        if not isinstance(text, str):
+            raise UsageError(f"plugin {self._plugin!r} can deliver text, not a {type(text).__name__}")
         self._deliveries.append((self._plugin, role, text))
 
     def mark_cacheable(self, field: Literal["system", "tools", "messages"], *, ttl: Literal["short", "long"] = "short") -> None:
@@ -177,6 +183,8 @@ class RequestDraft:
     def use_model(self, model: Model) -> None:
         """Serve this call with another model."""
         self._check_open()
+        if isinstance(model, type) or not all(hasattr(model, name) for name in ("complete", "features", "name", "provider")):
+            raise UsageError(f"plugin {self._plugin!r} can use a model, not a {type(model).__name__}")
         self._model, self._model_by = model, self._plugin
 
     # --- for the kernel ---

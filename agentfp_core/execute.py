@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ import anyio
 import anyio.to_thread
 
 from agentfp_core.asks import TOOL, PauseSignal, PendingAsk, answer_text, pending
+from agentfp_core.cancelling import stray
+from agentfp_core.errors import ToolError
 from agentfp_core.events.tool import ResultRefused, ToolDispatched
 from agentfp_core.jsontext import canonical
 from agentfp_core.outcomes import UNKNOWN, end_call
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from agentfp_core.batch import Batch, CallView
     from agentfp_core.run import Run
     from agentfp_core.tools import Tool
+
+
+_log = logging.getLogger("agentfp.tool")
 
 
 class ChildPaused(BaseException):
@@ -130,9 +136,12 @@ async def _run_group(run: Run[Any], batch: Batch, group: Sequence[CallView]) -> 
             found[call.id] = await _run_one(run, batch, call)
             run.flush()  # a call that ended must not count as unknown when the process dies in a sibling
 
-    async with anyio.create_task_group() as tasks:
-        for _ in first:
-            tasks.start_soon(work)
+    try:
+        async with anyio.create_task_group() as tasks:
+            for _ in first:
+                tasks.start_soon(work)
+    except BaseExceptionGroup as raised:  # what ends the run is the same for one call and for several
+        raise _first_of(raised) from None
     return [ask for call in group for ask in found.get(call.id, [])]
 
 
@@ -180,13 +189,20 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
         _end_raised(run, tool, call, error, _ms(run, begun))
     except BaseException as error:
         _end_raised(run, tool, call, error, _ms(run, begun))
-        raise
+        if not stray(error):
+            raise
     else:
         _file(run, batch, tool, call, value, _ms(run, begun))
     finally:
         if len(run.agent.sessions) and run.agent.sessions.has_call_scope:
             await _end_call_sessions(run, call.id)
     return []
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first exception in a group, one that is no ``Exception`` before all others."""
+    leaves = [_first_of(error) if isinstance(error, BaseExceptionGroup) else error for error in group.exceptions]
+    return next((error for error in leaves if not isinstance(error, Exception)), leaves[0])
 
 
 def _question_in(raised: BaseException) -> PauseSignal | None:
@@ -198,7 +214,9 @@ def _question_in(raised: BaseException) -> PauseSignal | None:
 
 def _end_raised(run: Run[Any], tool: Tool[..., Any], call: CallView, error: BaseException, duration_ms: int) -> None:
     """File the outcome of a call that raised: a failure, or the end of the whole run."""
-    if isinstance(error, Exception):
+    if isinstance(error, Exception) or stray(error):
+        if run.agent.dev and not isinstance(error, ToolError):
+            _log.error("tool %r raised", tool.name, exc_info=error)
         text = failure_text(error)
         end_call(run, call, "failure", text, ran=True, duration_ms=duration_ms, error=error, fingerprint=_fingerprint(tool, call, text))
         return

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 
 from agentfp_core.asks import PauseSignal
 from agentfp_core.calling import check_verdict, each
+from agentfp_core.cancelling import stray
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.compose import Composer
 from agentfp_core.delivery import Delivery
@@ -35,9 +37,12 @@ from agentfp_core.result import ContractUnmet, Head, RunResult
 from agentfp_core.verdicts import Refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from agentfp_core.plugins import Impl
     from agentfp_core.run import Run
 
+T = TypeVar("T")
 FINISH_SECONDS = 5.0
 
 
@@ -69,7 +74,7 @@ async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg
     run.deliveries = (*run.deliveries, delivery)
     run.watch()
     ways = _Ways(run, body, leg, timeout, delivery)
-    error: Exception | None = None
+    error: BaseException | None = None
     result: RunResult[Any] | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(delivery.work)
@@ -77,6 +82,9 @@ async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg
             result = await ways.go()
         except Exception as raised:  # raised again outside of the task group, which would wrap it
             error = raised
+        except BaseException as raised:
+            error = raised
+            raise
         finally:
             await delivery.close()
     if error is not None:
@@ -117,15 +125,28 @@ class _Ways:
                     end = await self.body()
             if end is not None:
                 contract = await self._last_resort(end)
+                run.flush()  # what cannot be written fails the run while there is still a checkpoint to hand out
         except PauseSignal as signal:
             return await self._failed(UsageError(str(signal)))
         except Exception as error:
             return await self._failed(error)
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._cancelled("cancelled")
+        except BaseException as error:
+            if stray(error):
+                return await self._failed(UsageError(f"something in phase {run.phase!r} was cancelled, and nobody cancelled the run"))
+            await self._closing(self._cancelled("cancelled"))
             raise
-        return await self._timed_out() if end is None else await self._ended(end, contract)
+        if end is None:
+            return await self._timed_out()
+        return await self._closing(self._ended(end, contract))
+
+    async def _closing(self, way: Coroutine[Any, Any, T]) -> T:
+        """Take a way out. Whatever breaks it off, the run's record ends with the run's end."""
+        try:
+            return await way
+        finally:
+            if not self.run.closed:
+                self.run.source = "kernel"
+                self._close("failed")
 
     # --- ways out ---
 
@@ -154,19 +175,22 @@ class _Ways:
         iteration, phase = run.iteration, run.phase
         stage = "call-llm" if phase == "llm" else self._running_tool() if phase == "tool" else None
         finished = run.state.completed_iterations
-        self._tidy("failed")
-        run.emit(Fatal(stage or phase, "run", type(error).__name__, text_of(error)))
-        with anyio.CancelScope(shield=True):
-            await self._finish("failed")
-            await run.agent.sessions.end_run(run.session_key, emit=run.emit)
-        self._close("failed")
+        await self._closing(self._failing(Fatal(stage or phase, "run", type(error).__name__, text_of(error))))
         if not finished or isinstance(error, RunError):
             raise error
         raise RunCheckpointError(error, Checkpoint(run.record.sealed()), iteration=iteration, phase=phase, stage=stage) from error
 
-    async def _timed_out(self) -> RunResult[Any]:
+    async def _failing(self, why: Fatal) -> None:
+        run = self.run
+        self._tidy("failed")
+        run.emit(why)
         with anyio.CancelScope(shield=True):
-            await self._cancelled("timeout")
+            await self._finish("failed")
+            await run.agent.sessions.end_run(run.session_key, emit=run.emit)
+        self._close("failed")
+
+    async def _timed_out(self) -> RunResult[Any]:
+        await self._closing(self._cancelled("timeout"))
         raise RunTimeoutError(self.timeout or 0.0, Checkpoint(self.run.record.sealed()))
 
     async def _cancelled(self, cause: Literal["cancelled", "timeout"]) -> None:
@@ -175,8 +199,9 @@ class _Ways:
         phase: Any = run.phase
         self._tidy("cancelled")
         run.emit(RunCancelled(phase, tool, cause))
-        await self._finish("cancelled")
-        await run.agent.sessions.end_run(run.session_key, emit=run.emit)
+        with anyio.CancelScope(shield=True):
+            await self._finish("cancelled")
+            await run.agent.sessions.end_run(run.session_key, emit=run.emit)
         self._close("cancelled")
 
     # --- the same for all ---
@@ -232,7 +257,8 @@ class _Ways:
                 run.listeners.failures,
             )
         )
-        run.flush()
+        with suppress(OSError):  # all that a run could be taken up from is written
+            run.flush()
         run.hook_timer.close()
         run.closed = True
 

@@ -47,8 +47,12 @@ class Memo:
     def __init__(self, plugin: Plugin) -> None:
         self.of = plugin
         self.plugin = plugin.name
-        self.state: Any = plugin.initial()
+        self.state: Any = None
         self.error: Exception | None = None
+        try:
+            self.state = plugin.initial()
+        except Exception as error:
+            self.error = error
         self._fold = plugin.fold
         self._fits = _fits(plugin.memo_events)
         self._types: dict[str, type[Payload]] = {kind.event_name: kind for kind in plugin.events}
@@ -74,7 +78,7 @@ class Memo:
             PluginError: its fold has raised.
         """
         if self.error is not None:
-            msg = f"the memo of plugin {self.plugin!r} is not known, for its fold raised a {type(self.error).__name__}"
+            msg = f"the memo of plugin {self.plugin!r} is not known, for making it raised a {type(self.error).__name__}"
             raise PluginError(msg, plugin=self.plugin, moment="fold") from self.error
         return self.state
 

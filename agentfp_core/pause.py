@@ -70,7 +70,7 @@ class Question:
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Pause:
     """A run that waits for a person. All of it is computed from its record.
 
@@ -110,6 +110,10 @@ class Pause:
         open_questions = tuple([_question(q, state, record) for q in left if q in round_])
         answered = {key: decode_answer(text) for key, text in state.pause_answers.items()}
         return cls(request.pause_id, request.phase, open_questions, answered, record.sealed(), event.ts_ns, request.expires_ns)
+
+    def __repr__(self) -> str:
+        asked = ", ".join(question.tool or question.key for question in self.questions)
+        return f"Pause({self.id!r}, phase={self.phase!r}, {len(self.questions)} questions: {asked})"
 
     @property
     def expires_at(self) -> datetime.datetime | None:

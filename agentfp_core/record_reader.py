@@ -71,7 +71,8 @@ class RecordReader:
         if not self.segments:
             raise RecordFormatError("there is no segment in it; this is no record")
         by_path: dict[tuple[str, ...], list[Segment]] = {}
-        for segment in self.segments.values():
+        last = next(reversed(self.segments.values())).header.root_id  # of a file that was used for several conversations, the last one
+        for segment in [segment for segment in self.segments.values() if segment.header.root_id == last]:
             by_path.setdefault(segment.header.path, []).append(segment)
         records = {path: Record(_joined(segments)) for path, segments in by_path.items()}
         top = min(records, key=len)

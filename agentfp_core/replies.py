@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentfp_core.billing import bill
-from agentfp_core.errors import PluginError, StreamChunkError
+from agentfp_core.cancelling import stray
+from agentfp_core.errors import ModelError, PluginError, StreamChunkError
 from agentfp_core.events.stream import LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import ToolCall
@@ -152,8 +153,10 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
     begun = run.clock.monotonic_ns()
     try:
         response = await _streamed(run, request, model, shower) if model.features.streaming else await complete(model, request)
-    except BaseException:
+    except BaseException as error:
         shower.give_up()
+        if stray(error):
+            raise ModelError(f"the call of model {model.name!r} waited for something that was cancelled") from error
         raise
     if not model.features.streaming and response.text:
         shower.feed(response.text)

@@ -137,6 +137,7 @@ class Run(Generic[Deps]):
         self._watched = self._heard = False
         self.hook_timer = HookTimer()
         self._in_listener = False
+        self._unwritable = False
         self._params: dict[bool, str] = {}
 
     # --- the record ---
@@ -263,8 +264,14 @@ class Run(Generic[Deps]):
 
     def flush(self) -> None:
         """Hand the journal's lines to the operating system."""
-        if self.journal is not None:
+        if self.journal is None:
+            return
+        try:
             self.journal.flush()
+        except OSError:  # the first one fails the run; it must not keep the run from ending in order too
+            if not self._unwritable:
+                self._unwritable = True
+                raise
 
     def report(self, payload: Payload) -> None:
         """Take an event of a model, a wrapper or an adapter to the record."""

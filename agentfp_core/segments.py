@@ -15,6 +15,7 @@ from agentfp_core.errors import RecordFormatError
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, UnknownPayload, payload_from, payload_json
 from agentfp_core.events.catalog import CATALOG
+from agentfp_core.jsonable import without_surrogates
 
 P = TypeVar("P", bound=Payload)
 
@@ -81,7 +82,7 @@ class SegmentHeader:
         data = {k: v for k, v in dataclasses.asdict(self).items() if v is not None and v != ()}
         if self.identity is not None:
             data["identity"] = {k: v for k, v in dataclasses.asdict(self.identity).items() if v is not None}
-        return json.dumps({"agentfp": FORMAT, "segment": data}, ensure_ascii=False, separators=(",", ":"))
+        return without_surrogates(json.dumps({"agentfp": FORMAT, "segment": data}, ensure_ascii=False, separators=(",", ":")))
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> SegmentHeader:

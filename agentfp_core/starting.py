@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar
@@ -13,10 +14,13 @@ from agentfp_core.errors import (
     ConversationMismatchError,
     NoConversationError,
     PendingQuestionError,
+    RecordError,
     RedactedRecordError,
     ResumeIdentityConflictError,
     RunCheckpointError,
     RunTimeoutError,
+    UsageError,
+    describe_type,
 )
 from agentfp_core.events.agent import IterationEnd
 from agentfp_core.guard import admit_model
@@ -117,7 +121,9 @@ class CallOptions:
                 raise TypeError(f"{name} takes a text, got a {type(getattr(self, name)).__name__}")
         if self.identity is not None and not isinstance(self.identity, Identity):
             raise TypeError(f"identity takes an Identity, got a {type(self.identity).__name__}")
-        if self.timeout is not None and not self.timeout > 0:
+        if self.journal is not None and not (isinstance(self.journal, (Journal, Path)) or (isinstance(self.journal, str) and self.journal)):
+            raise TypeError(f"journal takes a Journal or the path of one, got {describe_type(self.journal)}")
+        if self.timeout is not None and not (isinstance(self.timeout, (int, float)) and self.timeout > 0):
             raise TypeError(f"timeout takes seconds above 0, got {self.timeout!r}")
         if self.limits is not None and not isinstance(self.limits, Limits):
             raise TypeError(f"limits takes a Limits, got a {type(self.limits).__name__}")
@@ -140,7 +146,13 @@ def open_run(
     parent: Run[Any] | None = None,
     path: tuple[str, ...] = (),
 ) -> Run[Any]:
-    """Make the run for one leg on top of a record; nothing is filed yet."""
+    """Make the run for one leg on top of a record; nothing is filed yet.
+
+    Raises:
+        UsageError: the agent's tools need ``deps``, and there are none.
+    """
+    if call.deps is None and parent is None and agent.needs_deps:
+        raise UsageError(f"the agent's deps_type is {agent.deps_type.__name__}, and deps is None; pass deps= to the run")
     admit_model(agent._model if call.model is None else call.model)
     clock, ids = agent.clock, agent.ids
     header = SegmentHeader(
@@ -321,8 +333,11 @@ class in_flight:  # noqa: N801 - used as a function is
 
 def close_journal(run: Run[Any], call: CallOptions) -> None:
     """Close a journal that was opened for this call; one that the caller handed in stays open."""
-    if run.journal is not None and run.journal is not call.journal:
-        run.journal.close()
+    if run.journal is not None and run.journal is call.journal:
+        run.journal.end()
+    elif run.journal is not None:
+        with suppress(OSError):  # a journal that cannot be written has failed the run already
+            run.journal.close()
 
 
 # --- a failed run ---------------------------------------------------------------------------------------------------------------
@@ -333,7 +348,21 @@ def record_to_recover(source: RecoverySource) -> Record:
 
     Args:
         source: the error, its checkpoint, the checkpoint's JSON text, a record, a journal or its path.
+
+    Raises:
+        RecordError: it cannot be read.
+        NoConversationError: nothing is in it.
     """
+    try:
+        record = _read_source(source)
+    except OSError as error:
+        raise RecordError(f"the journal cannot be read: {error.strerror or type(error).__name__}") from error
+    if not record.headers:
+        raise NoConversationError("nothing-pending")
+    return record
+
+
+def _read_source(source: RecoverySource) -> Record:
     if isinstance(source, (RunCheckpointError, RunTimeoutError)):
         return source.checkpoint.record
     if isinstance(source, Checkpoint):
@@ -344,6 +373,8 @@ def record_to_recover(source: RecoverySource) -> Record:
         return source.load()
     if isinstance(source, str) and source.lstrip().startswith("{"):
         return Checkpoint.from_json(source).record
+    if not isinstance(source, (str, Path)):
+        raise RecordError(f"a run is taken up from its error, a checkpoint, a record or a journal, not from a {type(source).__name__}")
     return Record.load(source)
 
 

@@ -95,11 +95,14 @@ def _invoke(command: Any, arguments: list[str], *, debug: bool) -> int:
 
 
 def _broken_metadata(error: Exception) -> tuple[str, ...]:
-    """Distributions whose metadata nobody can read: other libraries scan them too, and fall over them without a name."""
-    from agentfp_core.entrypoints import installed
-    from agentfp_core.errors import AgentfpError
+    """Distributions whose metadata cannot be read, where an error comes from there: other libraries fall over them without a name."""
+    import importlib.metadata
+    import traceback
 
-    return () if isinstance(error, (AgentfpError, OSError)) else installed(None).unreadable
+    from agentfp_core.entrypoints import installed
+
+    frames = traceback.extract_tb(error.__traceback__)
+    return installed().unreadable if any(frame.filename == importlib.metadata.__file__ for frame in frames) else ()
 
 
 def _usage(error: Any) -> int:

@@ -75,18 +75,20 @@ def test_it_looks_before_it_answers():
     assert_called(result, "list_tasks")
 
 
+def asked():
+    script = [call("finish_task", name="report"), "Well."]
+    agent = Agent.from_config(CONFIG, model=ScriptedModel(script))
+    return agent, agent.run_sync("Finish the report.").pause
+
+
 def test_a_person_decides_before_a_task_is_finished(monkeypatch):
     monkeypatch.setitem(desk_tools.TASKS["report"], "done", False)
-    script = [call("finish_task", name="report"), "Done."]
-    asked = Agent.from_config(CONFIG, model=ScriptedModel(script)).run_sync("Finish the report.")
-    assert asked.paused
+    agent, pause = asked()
+    assert_not_called(agent.resume_sync(pause, reject("not yet")), "finish_task")
     assert not desk_tools.TASKS["report"]["done"]
 
-    refused = Agent.from_config(CONFIG, model=ScriptedModel(["Not done."])).resume_sync(asked.pause, reject("not yet"))
-    assert_not_called(refused, "finish_task")
-
-    agent = Agent.from_config(CONFIG, model=ScriptedModel(["Done."]))
-    agent.resume_sync(asked.pause, approve(by="ann"))
+    agent, pause = asked()
+    assert_called(agent.resume_sync(pause, approve(by="ann")), "finish_task", name="report")
     assert desk_tools.TASKS["report"]["done"]
 '''
 

@@ -13,7 +13,7 @@ import pydantic
 import pydantic_core
 
 from agentfp_core.errors import PluginDefinitionError, RecordFormatError
-from agentfp_core.jsonable import without_surrogates
+from agentfp_core.jsonable import jsonable, without_surrogates
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Payload")
@@ -162,7 +162,13 @@ def payload_json(payload: Payload) -> bytes:
     try:
         return _serializer(type(payload))(payload, exclude_none=True)
     except (pydantic_core.PydanticSerializationError, UnicodeEncodeError):
-        return _serializer(type(payload))(_encodable(payload), exclude_none=True)
+        pass
+    encodable = _encodable(payload)
+    try:
+        return _serializer(type(payload))(encodable, exclude_none=True)
+    except pydantic_core.PydanticSerializationError:  # one field of one plugin's event must not make a whole record unwritable
+        fields = {field.name: getattr(encodable, field.name) for field in dataclasses.fields(encodable)}
+        return pydantic_core.to_json(jsonable({name: value for name, value in fields.items() if value is not None}))
 
 
 def _encodable(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Options of one run: the caller's own ids, another model; and names of events that can never come."""
+"""Options of one run: the caller's own ids, another model, deps; what can never come; a resume that is watched; tracebacks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, ConfigError, Record, UnknownEventError
+from agentfp import Agent, ConfigError, Record, UnknownEventError, UsageError, ask_human, tool
 from agentfp.events import Payload, event
 from agentfp.plugin import Name, Plugin, Run, hookimpl
 from agentfp.testing import ScriptedModel
-from tests.core.running import answering
+from tests.core.running import answering, call
 
 pytestmark = pytest.mark.anyio
 
@@ -98,3 +98,51 @@ async def test_in_development_an_undeclared_event_type_is_refused() -> None:
     assert "add Counted to its `events`" in str(cause)
     assert (await answering("x", plugins=[Declared()], dev=True).run("go")).status == "answered"
     assert (await answering("x", plugins=[Undeclared()]).run("go")).status == "answered"
+
+
+class Desk:
+    """What the tools need."""
+
+
+@pytest.mark.parametrize("deps_type", [Desk, str])
+async def test_missing_deps_are_noticed_before_anything_runs(deps_type: Any) -> None:
+    agent = answering("x", deps_type=deps_type)
+    with pytest.raises(UsageError, match=f"deps_type is {deps_type.__name__}, and deps is None"):
+        await agent.run("go")
+    assert agent.model.requests == []  # type: ignore[attr-defined]
+    assert (await agent.run("go", deps=deps_type())).text == "x"
+
+
+@pytest.mark.parametrize("deps_type", [None, type(None), object, Desk | None])
+async def test_deps_that_may_be_none_may_be_left_out(deps_type: Any) -> None:
+    assert (await answering("x", deps_type=deps_type).run("go")).text == "x"
+
+
+async def test_a_resume_can_be_watched() -> None:
+    @tool
+    def who() -> str:
+        """Ask."""
+        ask_human("Who?")
+
+    agent = answering(call("who"), "It is Ann.", tools=[who])
+    paused = await agent.run("go")
+    assert paused.pause is not None
+    assert "1 questions: who" in repr(paused.pause)
+    async with agent.stream_resume(paused.pause, "Ann") as run:
+        assert "".join([text async for text in run.text()]) == "It is Ann."
+    assert run.result.status == "answered"
+
+
+async def test_in_development_the_traceback_of_a_tools_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> str:
+        """Fail."""
+        raise ValueError("the cause")
+
+    await answering(call("broken"), "x", tools=[broken], dev=True).run("go")
+    (record,) = caplog.records
+    assert (record.name, record.getMessage()) == ("agentfp.tool", "tool 'broken' raised")
+    assert record.exc_info is not None
+    assert str(record.exc_info[1]) == "the cause"
+    caplog.clear()
+    await answering(call("broken"), "x", tools=[broken]).run("go")
+    assert caplog.records == []

@@ -18,6 +18,7 @@ from agentfp import (
     Identity,
     InputRequestError,
     Limits,
+    MemoryIndex,
     Pause,
     PauseAnswerRequiredError,
     PauseConsumedError,
@@ -214,7 +215,17 @@ async def test_an_agent_of_another_name_is_refused() -> None:
         await other.resume(again(result), "x")
     assert (caught.value.stored_agent_id, caught.value.agent_id) == ("billing", "support")
     for accepted in (made("done", tools=[ask]), made("done", tools=[ask], name="billing")):
+        _, result = await paused(name="billing")
         assert (await accepted.resume(again(result), "x")).text == "done"
+
+
+async def test_agents_of_one_process_answer_a_pause_once_between_them() -> None:
+    _, result = await paused()
+    pause = again(result)
+    assert (await made("done", tools=[ask]).resume(pause, "x")).text == "done"
+    with pytest.raises(PauseConsumedError):
+        await made("done", tools=[ask]).resume(again(result), "x")
+    assert (await made("done", tools=[ask], index=MemoryIndex()).resume(pause, "x")).text == "done"
 
 
 async def test_a_missing_tool_is_named_with_its_place_on_the_record() -> None:
