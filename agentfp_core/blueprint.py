@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from weakref import WeakKeyDictionary
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -40,6 +41,8 @@ Deps = TypeVar("Deps", default=None)
 Out = TypeVar("Out", default=str)
 
 Instruction: TypeAlias = "str | Callable[[Run[Any]], str | Awaitable[str | None] | None]"
+_limiters: RunVar[WeakKeyDictionary[Blueprint[Any, Any], anyio.CapacityLimiter]] = RunVar("agentfp thread limiters")
+"""Of each event loop, the limiters of the agents that live; one of an agent that is gone goes with it."""
 CONTEXT_BUDGET: Mapping[str, int] = {"system": 4_000, "messages": 10_000, "tools": 2_000}
 
 
@@ -106,7 +109,6 @@ class Blueprint(Generic[Deps, Out]):
         self.delivery = delivery
         self.sessions = SessionRegistry(clock=lambda: self.clock.monotonic_ns() / 1e9)
         self._tool_threads = tool_threads
-        self._threads: RunVar[anyio.CapacityLimiter] = RunVar(f"agentfp threads {id(self)}")
         self.context_budget = (
             dict(CONTEXT_BUDGET) if context_budget is None else {**(CONTEXT_BUDGET if context_budget else {}), **context_budget}
         )
@@ -191,11 +193,14 @@ class Blueprint(Generic[Deps, Out]):
     def thread_limiter(self) -> anyio.CapacityLimiter:
         """The limiter of this agent's worker threads in the running event loop."""
         try:
-            return self._threads.get()
+            limiters = _limiters.get()
         except LookupError:
-            limiter = anyio.CapacityLimiter(self._tool_threads)
-            self._threads.set(limiter)
-            return limiter
+            limiters = WeakKeyDictionary()
+            _limiters.set(limiters)
+        limiter = limiters.get(self)
+        if limiter is None:
+            limiter = limiters[self] = anyio.CapacityLimiter(self._tool_threads)
+        return limiter
 
 
 def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:

@@ -60,6 +60,7 @@ class Journal:
         self._lock()
         self._runs += 1
         if opened:
+            assert self._file is not None
             self._end_torn_line()
             if earlier is not None and len(earlier) and os.fstat(self._file).st_size == 0:
                 self._buffer.extend(line + "\n" for line in earlier.to_lines())

@@ -114,10 +114,10 @@ class _Ways:
 
     async def go(self) -> RunResult[Any]:
         run = self.run
-        run.emit(manifest(run, self.leg))
         end: End | None = None
         contract: ContractUnmet | None = None
         try:
+            run.emit(manifest(run, self.leg))
             if self.timeout is None:
                 end = await self.body()
             else:
@@ -244,23 +244,25 @@ class _Ways:
 
     def _close(self, status: RunStatus) -> None:
         run, delivery = self.run, self.delivery
-        for name, memo in run.memos.items():
-            if memo.error is not None:
-                run.plugin_failed(name, "fold", "", "counted", memo.error)
-        run.emit(
-            RunEnded(
-                status,
-                max((run.clock.monotonic_ns() - run.started_mono_ns) // 1_000_000, 0),
-                0 if delivery is None else delivery.delivered,
-                0 if delivery is None else delivery.dropped,
-                sum(run.plugin_failures.values()),
-                run.listeners.failures,
+        try:
+            for name, memo in run.memos.items():
+                if memo.error is not None:
+                    run.plugin_failed(name, "fold", "", "counted", memo.error)
+            run.emit(
+                RunEnded(
+                    status,
+                    max((run.clock.monotonic_ns() - run.started_mono_ns) // 1_000_000, 0),
+                    0 if delivery is None else delivery.delivered,
+                    0 if delivery is None else delivery.dropped,
+                    sum(run.plugin_failures.values()),
+                    run.listeners.failures,
+                )
             )
-        )
-        with suppress(OSError):  # all that a run could be taken up from is written
-            run.flush()
-        run.hook_timer.close()
-        run.closed = True
+            with suppress(OSError):  # all that a run could be taken up from is written
+                run.flush()
+        finally:
+            run.hook_timer.close()
+            run.closed = True
 
     async def _last_resort(self, end: End) -> ContractUnmet | None:
         """The fallback ladder of the output type; the text stays what the model said."""

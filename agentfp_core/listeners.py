@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentfp_core.callables import is_async
-from agentfp_core.errors import ConfigError
+from agentfp_core.cancelling import stray
+from agentfp_core.errors import ConfigError, UsageError
 from agentfp_core.patterns import matcher
 
 if TYPE_CHECKING:
@@ -85,11 +86,18 @@ class Listeners:
                 else:
                     listener(event)  # type: ignore[call-arg]
             except Exception as error:  # a listener only watches
-                self.failures += 1
-                if id(listener) not in self._failed:
-                    self._failed.add(id(listener))
-                    failures.append(error)
+                self._count(listener, error, failures)
+            except BaseException as error:
+                if not stray(error):
+                    raise
+                self._count(listener, UsageError("the listener raised a cancellation that nobody asked for"), failures)
         return failures
+
+    def _count(self, listener: Listener, error: Exception, failures: list[Exception]) -> None:
+        self.failures += 1
+        if id(listener) not in self._failed:
+            self._failed.add(id(listener))
+            failures.append(error)
 
 
 def _takes_two(listener: Listener) -> bool:

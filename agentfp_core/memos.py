@@ -78,7 +78,7 @@ class Memo:
             PluginError: its fold has raised.
         """
         if self.error is not None:
-            msg = f"the memo of plugin {self.plugin!r} is not known, for making it raised a {type(self.error).__name__}"
+            msg = f"the memo of plugin {self.plugin!r} is not known, for its fold raised a {type(self.error).__name__}"
             raise PluginError(msg, plugin=self.plugin, moment="fold") from self.error
         return self.state
 

@@ -156,6 +156,7 @@ class Run(Generic[Deps]):
 
         Raises:
             UnknownEventError: the payload is of no event class, or a plugin emits what the kernel alone says of a run.
+            UsageError: the run is over.
         """
         if name is None:
             name = getattr(payload, "event_name", "")
@@ -166,6 +167,8 @@ class Run(Generic[Deps]):
         if self._dev:
             check_payload(payload)
             self._check_declared(payload, source)
+        if self.closed:
+            raise UsageError(f"the run is over; {name!r} cannot be filed on its record any more")
         seq = self._seq
         if folds is TRANSIENT:
             if not self.wants(name):

@@ -160,8 +160,13 @@ class SyncRunStream(Generic[Out]):
             self._left = True
             self._portal_context.__exit__(None, None, None)
 
+    def _entered(self) -> anyio.from_thread.BlockingPortal:
+        if self._portal is None:
+            raise UsageError("enter the stream first: with agent.stream_sync(...) as run")
+        return self._portal
+
     def _iterate(self, source: AsyncIterator[Any]) -> Iterator[Any]:
-        assert self._portal is not None
+        portal = self._entered()
 
         async def step() -> tuple[bool, Any]:
             try:
@@ -170,7 +175,7 @@ class SyncRunStream(Generic[Out]):
                 return False, None
 
         while True:
-            more, item = self._portal.call(step)
+            more, item = portal.call(step)
             if not more:
                 return
             yield item

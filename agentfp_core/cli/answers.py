@@ -91,6 +91,8 @@ def answers_of(pause: Pause, given: Sequence[str], *, by: str | None = None) -> 
             if len(by_id) != 1 or (sign and name.startswith("q_")):
                 raise CommandError(f"--answer {option!r} names no open question; write ID=VALUE with one of {', '.join(by_id)}")
             name, value = next(iter(by_id)), option
+        if name in made:
+            raise CommandError(f"--answer for {name} is there twice; say one thing")
         try:
             made[name] = answer_of(by_id[name], value, by=by)
         except ValueError as error:

@@ -163,11 +163,11 @@ def _config(file: Path | None, env: str | None) -> tuple[Config | None, list[Fin
 
 
 def _switches(opened: Config | None) -> Iterator[Finding]:
-    """What the environment says about plugins, and those that are at odds with one another."""
+    """What the environment says about plugins."""
     from agentfp_core.discovery import DISABLE, REQUIRE, Switches, plugin_reports
 
     for report in plugin_reports():
-        if report.error is not None:
+        if report.state == "missing" and report.error is not None:  # those at odds were told of when they were loaded
             yield Finding(f"plugin {report.name}", "problem", report.error)
     switches = Switches.of()
     if switches.disabled:

@@ -24,7 +24,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Run it; see ``agentfp_core.cli.main``."""
     _open_closed_streams()
     arguments, debug = _without_debug(list(sys.argv[1:] if argv is None else argv))
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     command: Any = typer.main.get_command(make_app())

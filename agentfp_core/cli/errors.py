@@ -50,7 +50,9 @@ def code_of(error: BaseException) -> Code:
         return Code.USAGE if error.__cause__ is not None else Code.MISSING  # with a cause it is there, and broken
     if only_missing(error):
         return Code.MISSING
-    if isinstance(error, (UsageError, RecordError, OSError, *_WRONG_ANSWERS)):
+    if isinstance(error, (UsageError, RecordError, *_WRONG_ANSWERS)):
+        return Code.USAGE
+    if isinstance(error, OSError) and not isinstance(error, AgentfpError):  # a file; a run that took too long is a TimeoutError
         return Code.USAGE
     return Code.FAILED
 

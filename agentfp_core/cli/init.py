@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +32,8 @@ def init(
     from agentfp_core.cli.templates import project
     from agentfp_core.entrypoints import MODELS_GROUP, installed
 
+    if model is not None and re.fullmatch(r"[A-Za-z][\w.-]*(?::[^\s\"'\\]+)?", model) is None:
+        raise CommandError(f"--model {model!r} names no model; write provider:name")
     providers = sorted(installed(MODELS_GROUP).group(MODELS_GROUP))
     chosen = model or ("local" if "local" in providers or not providers else providers[0])
     files = project(chosen)
@@ -63,7 +67,7 @@ def write_new(folder: Path, files: dict[str, str]) -> None:
     Raises:
         CommandError: one of them is there; nothing was written.
     """
-    there = [name for name in files if (folder / name).exists()]
+    there = [name for name in files if os.path.lexists(folder / name)]  # a link that leads nowhere is there, too
     if there:
         raise CommandError(
             f"{', '.join(str(folder / name) for name in there)} {'is' if len(there) == 1 else 'are'} there already; nothing was written"
@@ -71,4 +75,5 @@ def write_new(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)

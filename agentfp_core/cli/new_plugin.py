@@ -45,7 +45,7 @@ def _plugin_name(name: str) -> str:
     from agentfp_core.plugins import RESERVED
 
     plugin = re.sub(r"^agentfp[-_]", "", name.strip().lower()).replace("-", "_").replace(" ", "_")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", plugin) or keyword.iskeyword(plugin):
+    if not re.fullmatch(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", plugin) or keyword.iskeyword(plugin):
         raise CommandError(f"{name!r} is no name for a plugin; use letters, digits and dashes, such as office-hours")
     if plugin in RESERVED or plugin in ("core", "testing"):
         raise CommandError(f"{plugin!r} is taken by the library itself; choose another name")

@@ -110,8 +110,7 @@ def _tell_pause(pause: Pause, kept: Path | None, again: str | None) -> None:
         note(f"  {question.id}  {question.kind}{about}  {question.prompt}")
     if again is None:
         return
-    first = pause.questions[0] if pause.questions else None
-    answer = "" if first is None else f" --answer {first.id}={'approve' if first.kind == 'decision' else 'VALUE'}"
+    answer = "".join([f" --answer {question.id}={'approve' if question.kind == 'decision' else 'VALUE'}" for question in pause.questions])
     if kept is None:
         note("it was not kept; with --save-pause FILE (or --json > FILE) a paused run can be gone on with:")
     note(f"  {again} --resume {kept or 'FILE'}{answer}")

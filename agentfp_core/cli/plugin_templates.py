@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
+import re
+
 PYPROJECT = """\
 [build-system]
 requires = ["uv_build>=0.13,<0.14"]
@@ -191,6 +194,17 @@ agentfp plugins show @NAME@
 """
 
 
+def class_name(name: str) -> str:
+    """The name of a plugin's class: that of the plugin, with a word more where the texts need the name for something else.
+
+    Args:
+        name: the plugin's name.
+    """
+    made = "".join(part.capitalize() for part in name.split("_"))
+    taken = keyword.iskeyword(made) or re.search(rf"\b{made}\b", INIT + PLUGIN + TESTS) is not None
+    return f"{made}Plugin" if taken else made
+
+
 def distribution(name: str) -> dict[str, str]:
     """The files of a distribution.
 
@@ -198,7 +212,7 @@ def distribution(name: str) -> dict[str, str]:
         name: the plugin's name, an identifier.
     """
     package = f"agentfp_{name}"
-    cls = "".join(part.capitalize() for part in name.split("_") if part)
+    cls = class_name(name)
     marks = {
         "@NAME@": name,
         "@CLASS@": cls,

@@ -60,6 +60,8 @@ def run(
         raise CommandError("--answer goes with --resume FILE")
     if redact and record is None:
         raise CommandError("--redact goes with --record FILE")
+    if timeout is not None and not timeout > 0:
+        raise CommandError("--timeout takes seconds above 0")
     check_writable({"--record": record, "--save-pause": save_pause, "--journal": journal})
     overrides = {} if model is None else {"model": model}
     found = find_agent(target, config=config, agent=agent, env=env, overrides=overrides)
@@ -108,7 +110,7 @@ def _question(text: str) -> str:
 def _read_pause(file: str) -> Pause:
     from agentfp_core.cli.outcome import load_pause
 
-    return load_pause(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
+    return load_pause(sys.stdin.read() if file == "-" else Path(file).read_bytes().decode("utf-8", "replace"))
 
 
 def _go(drive: Drive, question: str, pause: Pause | None, answers: list[str], *, as_json: bool) -> RunResult[Any]:

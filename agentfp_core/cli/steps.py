@@ -31,9 +31,13 @@ def steps(
 
     For each model call: what it was served, what it replied, what became of each tool call, who stepped in, where a person was asked.
     """
+    from agentfp_core.errors import RecordError
     from agentfp_core.record import Record
 
-    record = Record.load(file)
+    try:
+        record = Record.load(file)
+    except RecordError as error:
+        raise CommandError(f"{file}: {error}") from error
     if call is not None:
         _show_request(_request(record, call), call, record.receipt(call), as_json=as_json)
         return

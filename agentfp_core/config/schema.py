@@ -33,6 +33,13 @@ SECRET: Mapping[str, Any] = {
 }
 
 
+class _Lenient(GenerateJsonSchema):
+    """Says nothing about a setting that has no schema, such as a function, which only code can give; the others keep theirs."""
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:  # noqa: ARG002  # pydantic's signature
+        return {}
+
+
 class ConfigSchema(NamedTuple):
     """The schema of a file.
 
@@ -103,7 +110,7 @@ def _plugins(found: Installed, definitions: dict[str, Any]) -> tuple[dict[str, A
 def _settings(name: str, model: type[pydantic.BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
     """The schema of a plugin's table. Its definitions get the plugin's name, for two plugins may use one."""
     template = f"#/$defs/{name}.{{model}}"
-    schema = model.model_json_schema(ref_template=template)
+    schema = model.model_json_schema(ref_template=template, schema_generator=_Lenient)
     inner = schema.pop("$defs", {})
     for key, definition in inner.items():
         definitions[f"{name}.{key}"] = _with_secrets(definition)

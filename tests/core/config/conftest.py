@@ -48,12 +48,14 @@ class Pairs(Plugin):
         also: str = "x"
 """
 STUB = """
+from agentfp.model import ModelFeatures, Prices
 from agentfp.testing import ScriptedModel
 made = []
 def make(name, *, base_url=None, api_key=None, headers=None, reply="hello", fail=False):
     if fail:
         raise RuntimeError(f"no luck with {api_key}")
-    model = ScriptedModel([reply] * 5, provider="stub", name=name or "default")
+    priced = ModelFeatures(streaming=True, parallel_tool_calls=True, prices=Prices(0, 0))
+    model = ScriptedModel([reply] * 5, provider="stub", name=name or "default", features=priced)
     model.base_url, model.api_key = base_url, api_key
     made.append(model)
     return model
