@@ -7,8 +7,8 @@ Environment variables: ``AGENTFP_DISABLE_PLUGINS`` (comma list; files cannot swi
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from agentfp_core.entrypoints import MODELS_GROUP, PATTERN, PLUGINS_GROUP, Entry, Installed, installed
@@ -42,6 +42,14 @@ class PluginReport:
     version: str | None
     state: State
     error: str | None = None
+
+    def masked(self, mask: Callable[[str], str]) -> PluginReport:
+        """The same with its texts masked: what a list names may have come from a variable.
+
+        Args:
+            mask: masks a text.
+        """
+        return replace(self, name=mask(self.name), error=None if self.error is None else mask(self.error))
 
     def __str__(self) -> str:
         where = "" if self.distribution is None else f" ({self.distribution} {self.version})"

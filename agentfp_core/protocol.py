@@ -10,7 +10,7 @@ from agentfp_core.errors import ModelFeatureError, ProviderProtocolError, Stream
 from agentfp_core.guard import admit_model
 from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
 from agentfp_core.model import Model, ModelChunk, ModelRequest, ModelResponse, TextChunk, ThinkingChunk
-from agentfp_core.wellformed import misfit
+from agentfp_core.wellformed import misfit, plain
 
 
 def check_request(model: Model, request: ModelRequest) -> None:
@@ -80,8 +80,7 @@ def check_response(model: Model, response: Any) -> ModelResponse:
         if value is not None and not isinstance(value, str):
             raise refuse(f"gave a {type(value).__name__} as {name}")
     for item in (response.usage, *response.tool_calls, *response.thinking):
-        wrong = misfit(item)
-        if wrong is not None:
+        if not plain(item) and (wrong := misfit(item)) is not None:
             raise refuse(f"gave a malformed reply: {wrong}")
     return response
 

@@ -104,6 +104,18 @@ _RULES: Mapping[type, Mapping[str, Rule]] = {
 }
 
 
+def plain(value: Any) -> bool:
+    """Whether a value is one of the frequent ones with nothing out of the ordinary; where it is not, :func:`misfit` says more."""
+    if type(value) is Usage:
+        for count in (value.input, value.output, value.cache_read, value.cache_write, value.thinking):
+            if count is not None and (type(count) is not int or count < 0):
+                return False
+        return True
+    if type(value) is not ToolCall:
+        return False
+    return type(value.id) is str and type(value.name) is str and type(value.arguments_json) is str and value.provider_meta is None
+
+
 def misfit(value: Any) -> str | None:
     """What is wrong with a value's fields, in words that name no value; None when all of them fit.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import re
 import sys
+import types
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,9 @@ from agentfp_core.cli.exits import Code, CommandError
 if TYPE_CHECKING:
     from agentfp_core.agent import Agent
     from agentfp_core.config import Config
+
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 
 
 def importable(folder: Path) -> None:
@@ -93,7 +98,7 @@ def agent_in_code(target: str, overrides: dict[str, Any]) -> Agent[Any, Any]:
     from agentfp_core.agent import Agent
 
     found = resolve(target)
-    if not isinstance(found, Agent) and callable(found) and not isinstance(found, type):
+    if isinstance(found, _FUNCTIONS):  # not all that can be called: a tool would do what it does
         try:
             inspect.signature(found).bind()
         except TypeError:
@@ -169,7 +174,7 @@ async def deps_of(path: str | None) -> AsyncIterator[Any]:
         made = contextlib.asynccontextmanager(made)
     elif inspect.isgeneratorfunction(made):
         made = contextlib.contextmanager(made)
-    if callable(made) and (inspect.isroutine(made) or isinstance(made, type) or hasattr(made, "func")):
+    if isinstance(made, (*_FUNCTIONS, type)):
         made = made()
     if inspect.isawaitable(made):
         made = await made

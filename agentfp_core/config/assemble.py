@@ -229,7 +229,7 @@ class Assembly:
         self.problems += board.problems
         self.notes += board.notes
         self._causes += board.causes
-        self.reports = board.discovery.reports
+        self.reports = tuple([report.masked(self._lookup.masked) for report in board.discovery.reports])
         if board.made:
             self.arguments["plugins"] = board.made
         if board.discovery.problems:

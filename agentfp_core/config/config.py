@@ -143,6 +143,7 @@ class Config:
 
     def plugins(self, agent: str | None = None) -> tuple[PluginReport, ...]:
         """What became of each installed or named plugin; those that are on are imported."""
+        from agentfp_core.config.secret import masker
         from agentfp_core.config.switching import discover_for
 
         if agent is None and not self.agents:
@@ -150,7 +151,8 @@ class Config:
 
             return plugin_reports()
         tree, path = self.table(agent)
-        return discover_for(tree, path, self.tree, self.environ).reports
+        mask = masker(self.tree.secrets)
+        return tuple([report.masked(mask) for report in discover_for(tree, path, self.tree, self.environ).reports])
 
     def explain(self, agent: str | None = None, overrides: Mapping[str, Any] | None = None) -> Sequence[ConfigValue]:
         """Every value that one agent is built of, and where it came from; secrets as references.

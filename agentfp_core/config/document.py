@@ -110,6 +110,10 @@ def _syntax(where: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
     lines = text.rstrip("\n").split("\n")
     line, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1)
     reason = re.sub(r"\s*\(at (?:line|end).*\)$", "", said)
+    twice = re.fullmatch(r"Cannot declare \((.*?),?\) twice", reason)
+    if twice is not None:
+        table = ".".join(re.findall(r"'([^']*)'", twice[1]))
+        reason = f"the table [{table}] is there twice; write its keys under one header"
     problem = Problem(Origin("file", str(where), line, column), f"the file is not valid TOML: {reason[:1].lower()}{reason[1:]}")
     return str(problem)
 

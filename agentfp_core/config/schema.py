@@ -36,7 +36,7 @@ SECRET: Mapping[str, Any] = {
 class _Lenient(GenerateJsonSchema):
     """Says nothing about a setting that has no schema, such as a function, which only code can give; the others keep theirs."""
 
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:  # noqa: ARG002  # pydantic's signature
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
         return {}
 
 

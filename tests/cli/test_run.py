@@ -114,7 +114,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(agents: Path, cli: Cli) ->
         (["desk_agents:looking", " "], "the question is empty"),
         (["desk_agents:lookin", "x"], "did you mean 'looking'?"),
         (["nowhere.at_all:agent", "x"], "module 'nowhere.at_all' cannot be imported"),
-        (["desk_agents:look", "x"], "'desk_agents:look' takes arguments"),
+        (["desk_agents:look", "x"], "'desk_agents:look' is a Tool"),
         (["desk_agents:with_argument", "x"], "takes arguments"),
         (["desk_agents:deps_object", "x"], "is a dict; name an agent"),
         (["desk_agents:looking", "x", "--agent", "other"], "--agent is for an agent of a file"),
