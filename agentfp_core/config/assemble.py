@@ -24,6 +24,7 @@ from agentfp_core.limits import Limits
 from agentfp_core.listeners import Listeners
 from agentfp_core.model import ModelSettings, Prices
 from agentfp_core.redaction import RedactionPolicy
+from agentfp_core.tools import Tool
 
 if TYPE_CHECKING:
     from agentfp_core.discovery import PluginReport
@@ -119,8 +120,18 @@ class Assembly:
     def _import_tools(self) -> None:
         listed = self._value("tools")
         if isinstance(listed, list):
-            found = [self._import(self._at("tools", index), text, resolve_tools) or [] for index, text in enumerate(listed)]
-            self.arguments["tools"] = [tool for tools in found for tool in tools]
+            found = [tool for index, text in enumerate(listed) for tool in self._tools_of(self._at("tools", index), text)]
+            self.arguments["tools"] = found
+
+    def _tools_of(self, path: Path, text: Any) -> list[Any]:
+        """The tools of an item of the list, each judged here, where its place is known."""
+        made = []
+        for tool in self._import(path, text, resolve_tools) or []:
+            try:
+                made.append(Tool.of(tool))
+            except AgentfpError as error:
+                self._wrong(path, f"{self._spell(path)}: {error}", error)
+        return made
 
     def _import_listeners(self) -> None:
         given = self._value("listeners")

@@ -240,6 +240,9 @@ def _fill(tree: Tree, path: Path, text: str, environ: Mapping[str, str], problem
         name, default = match[1], match[2]
         if match[0].startswith("$$"):
             return match[0][1:]
+        if default is not None and "${" in default:
+            said = f"{spell(path)}: the default of ${{{name}:-...}} holds another ${{...}}, which is not filled in; write it without"
+            problems.append(Problem(tree.origin(path), said))
         if is_secret_name(name):
             tree.tainted.add(path)
         found = environ.get(name)

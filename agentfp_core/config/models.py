@@ -51,7 +51,8 @@ class ModelChoice:
             return None  # reported already
         origin = self._root.origin((*path, "use"))
         if use.partition(":")[0] not in self._providers:
-            self.problems.append(Problem(origin, no_provider(use, self._providers)))
+            alias = f"{spell((*path, 'use'))} names the alias {use!r}; an alias stands for no other one, so write provider:name"
+            self.problems.append(Problem(origin, alias if use in aliases else no_provider(use, self._providers)))
             return None
         factory = self._factory(use, origin)
         settings = self._settings(path)

@@ -97,6 +97,26 @@ def test_putting_a_key_in_walks_over_no_others() -> None:
     assert set(seen) == {("agent",)}
 
 
+def test_a_default_within_a_default_is_refused(load: Callable[..., Config]) -> None:
+    problem = load(HEAD + 'instructions = "${A:-${B}}"').problems[0]
+    assert (problem.origin.line, "holds another ${...}" in problem.text) == (4, True)
+
+
+def test_an_alias_of_an_alias_is_named(load: Callable[..., Config]) -> None:
+    config = load('version = 1\n[agent]\nmodel = "a"\n[models.a]\nuse = "b"\n[models.b]\nuse = "stub:x"')
+    assert [(p.origin.line, "names the alias 'b'" in p.text) for p in config.check().problems] == [(5, True)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"), [("config_app:Answer", "is a class"), ("json:loads", "**kw has no schema"), ("config_app:heard", "got a list")]
+)
+def test_what_makes_no_tool_is_a_problem_at_its_item_beside_the_others(tool: str, said: str, load: Callable[..., Config]) -> None:
+    config = load(HEAD + f'tools = [\n  "config_app:plain",\n  "{tool}",\n]\ntoolz = 1')
+    found, other = config.check().problems
+    assert ((found.origin.line, found.origin.column), said in found.text) == ((6, 3), True)
+    assert other.text.startswith("[agent] has no 'toolz'")
+
+
 # --- secrets -------------------------------------------------------------------------------------------------------------
 
 

@@ -92,7 +92,7 @@ AGENT = 'version = 1\n[agent]\nmodel = "stub:x"\n'
         ('deps_type = "config_app:Dep"', "4:1: [agent] deps_type: 'config_app' has no 'Dep'; did you mean 'Deps'?"),
         ('instructions_file = "no.md"', "4:1: [agent] instructions_file: 'no.md' cannot be read: No such file or directory"),
         ('tools = ["mcp:uvx server"]', "4:10: [agent] tools[0]: nothing installed brings tools for 'mcp:'; pip install agentfp-mcp"),
-        ('tools = ["config_app:plain", "config_app:heard"]', "2:1: [agent]: "),
+        ('tools = ["config_app:plain", "config_app:heard"]', "4:30: [agent] tools[1]: "),
         ('plugins = ["hours", "hours"]', "4:21: plugins names 'hours' twice"),
         ('plugins = ["pairs"]', "4:12: [plugins.pairs] needs 'url'; write it there"),
         ('plugins = ["pairs"]\n[plugins.pairs]', "5:1: [plugins.pairs] needs 'url'; write it there"),
