@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentfp_core.messages import Role
 
 _ROLES = ("system", "user", "assistant", "tool")
+_TEXT_BLOCKS = ("text", "input_text", "output_text")
 _AUTHOR_OF_ROLE = {"user": "person", "assistant": "model", "tool": "tool", "system": "app"}
 
 
@@ -22,7 +23,8 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
 
     Args:
         data: what :meth:`Message.to_dict` gives, or a ``{"role", "content"}`` mapping from elsewhere; calls may be in
-            the flat form or in that of OpenAI (``function`` with ``name`` and ``arguments``).
+            the flat form or in that of OpenAI (``function`` with ``name`` and ``arguments``), a content may be a list of
+            text blocks, and ``developer`` is ``system``.
         index: its place, for the error.
         id: an id to use where the data has none.
 
@@ -35,7 +37,8 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
 
     if not isinstance(data, Mapping):
         raise refuse(f"must be an object, got a {type(data).__name__}")
-    role, content = data.get("role"), data.get("content")
+    role, content = data.get("role"), _text_in(data.get("content"))
+    role = "system" if role == "developer" else role
     if role not in _ROLES:
         raise refuse(f"needs a role, one of {', '.join(_ROLES)}")
     if content is None and data.get("tool_calls"):
@@ -61,6 +64,15 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
     except (KeyError, TypeError, ValueError, OverflowError, ProviderProtocolError) as error:
         raise refuse(f"has a field that cannot be read ({type(error).__name__})") from error
     return _fitting(made, refuse)
+
+
+def _text_in(content: Any) -> Any:
+    """The text of a content that is a list of text blocks, as providers keep it; anything else as it is."""
+    if not isinstance(content, list) or not content:
+        return content
+    texts = [block.get("text") for block in content if isinstance(block, Mapping) and block.get("type") in _TEXT_BLOCKS]
+    whole = len(texts) == len(content) and all(isinstance(text, str) for text in texts)
+    return "\n\n".join(texts) if whole else content
 
 
 def message_of(data: Any, index: int) -> Message:
