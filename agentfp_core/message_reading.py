@@ -70,7 +70,7 @@ def _text_in(content: Any) -> Any:
     """The text of a content that is a list of text blocks, as providers keep it; anything else as it is."""
     if not isinstance(content, list) or not content:
         return content
-    texts = [block.get("text") for block in content if isinstance(block, Mapping) and block.get("type") in _TEXT_BLOCKS]
+    texts: list[Any] = [block.get("text") for block in content if isinstance(block, Mapping) and block.get("type") in _TEXT_BLOCKS]
     whole = len(texts) == len(content) and all(isinstance(text, str) for text in texts)
     return "\n\n".join(texts) if whole else content
 
