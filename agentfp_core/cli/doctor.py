@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from agentfp_core.config import Config
     from agentfp_core.entrypoints import Installed
+    from agentfp_core.model import Model
 
 app = typer.Typer(add_completion=False)
+REACH_SECONDS = 30.0
 State: TypeAlias = Literal["ok", "note", "problem"]
 KEYS = (
     "ANTHROPIC_API_KEY",
@@ -56,13 +58,19 @@ class Finding:
 
 
 @app.command()
-def doctor(config: ConfigFile = None, agent: AgentName = None, env: Overlay = None, as_json: Json = False) -> None:
+def doctor(
+    config: ConfigFile = None,
+    agent: AgentName = None,
+    env: Overlay = None,
+    call: Annotated[bool, typer.Option("--call", help="Call each model once, with a few tokens, to see whether it answers.")] = False,
+    as_json: Json = False,
+) -> None:
     """Look for what is wrong in this environment.
 
     Python, the installed distributions, plugins, providers and commands, the config file, keys, the model. Everything that is installed is
-    imported, each in its own guard. No model is called. Exits with 1 when there are problems.
+    imported, each in its own guard. No model is called without --call. Exits with 1 when there are problems.
     """
-    findings = list(_look(config, agent, env))
+    findings = list(_look(config, agent, env, call=call))
     wrong = [finding for finding in findings if finding.state == "problem"]
     if as_json:
         data({"ok": not wrong, "findings": [{"about": f.about, "state": f.state, "text": f.text} for f in findings]})
@@ -74,7 +82,7 @@ def doctor(config: ConfigFile = None, agent: AgentName = None, env: Overlay = No
     leave(Code.NEGATIVE if wrong else Code.OK)
 
 
-def _look(file: Path | None, agent: str | None, env: str | None) -> Iterator[Finding]:
+def _look(file: Path | None, agent: str | None, env: str | None, *, call: bool) -> Iterator[Finding]:
     from agentfp_core.entrypoints import installed
 
     found = installed()
@@ -90,7 +98,7 @@ def _look(file: Path | None, agent: str | None, env: str | None) -> Iterator[Fin
         yield from [Finding("config", "note", str(note)) for note in checked.notes]
         yield Finding("plugins on", "ok", ", ".join(r.name for r in checked.plugins if r.state == "on") or "none")
     yield from _keys(opened)
-    yield from _model(None if checked is None or checked.problems else opened, agent, found)
+    yield from _model(None if checked is None or checked.problems else opened, agent, found, call=call)
 
 
 def _python() -> Iterator[Finding]:
@@ -188,7 +196,7 @@ def _keys(opened: Config | None) -> Iterator[Finding]:
     yield Finding("keys", "ok", f"set: {', '.join(there)}" if there else "none of the usual variables is set")
 
 
-def _model(opened: Config | None, agent: str | None, found: Installed) -> Iterator[Finding]:
+def _model(opened: Config | None, agent: str | None, found: Installed, *, call: bool) -> Iterator[Finding]:
     from agentfp_core.cli.subject import NO_PROVIDER
     from agentfp_core.entrypoints import MODELS_GROUP
     from agentfp_core.errors import AgentfpError
@@ -206,4 +214,27 @@ def _model(opened: Config | None, agent: str | None, found: Installed) -> Iterat
         except (Exception, SystemExit) as error:  # the provider's own code
             yield Finding(about, "problem", f"the provider fails: {type(error).__name__}: {error}")
         else:
-            yield Finding(about, "ok", f"{model.provider}:{model.name} can be made (it was not called)")
+            yield _reached(about, model) if call else Finding(about, "ok", f"{model.provider}:{model.name} can be made (it was not called)")
+
+
+def _reached(about: str, model: Model) -> Finding:
+    """Call a model once; a few tokens, and half a minute at most."""
+    import anyio
+
+    from agentfp_core.messages import Message
+    from agentfp_core.model import ModelRequest, ModelSettings
+    from agentfp_core.protocol import check_response
+
+    async def ask() -> None:
+        with anyio.fail_after(REACH_SECONDS):
+            check_response(model, await model.complete(request))
+
+    said = Message("m_1", "user", "Say ok.")
+    request = ModelRequest(system="", messages=[said], settings=ModelSettings(max_tokens=16), model=model.name)
+    try:
+        anyio.run(ask)
+    except TimeoutError:
+        return Finding(about, "problem", f"{model.provider}:{model.name} did not answer within {REACH_SECONDS:g} s")
+    except (Exception, SystemExit) as error:  # the provider's own code
+        return Finding(about, "problem", f"{model.provider}:{model.name} cannot be reached: {type(error).__name__}: {error}")
+    return Finding(about, "ok", f"{model.provider}:{model.name} answers")

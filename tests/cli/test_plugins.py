@@ -266,3 +266,25 @@ def test_a_file_that_cannot_be_read_is_a_problem(folder: Path, cli: Cli) -> None
     done = cli("doctor", "--json")
     assert done.code == 1
     assert "not valid TOML" in findings(done, "problem")["config"]
+
+
+def test_a_model_is_called_where_it_is_asked_for(folder: Path, hours: PluginDist, cli: Cli) -> None:
+    Path("agentfp.toml").write_text(CONFIG.replace(', "broken"', ""))
+    done = cli("doctor", "--call", "--json")
+    assert (done.code, findings(done, "ok")["model of agent"]) == (0, "stub:small answers")
+
+
+def test_a_model_that_cannot_be_reached_is_a_problem(folder: Path, hours: PluginDist, cli: Cli) -> None:
+    hours("agentfp-off", entry_points={"agentfp.models": {"off": "off_models:make"}}, modules={"off_models": OFF})
+    Path("agentfp.toml").write_text('version = 1\n[agent]\nmodel = "off:line"\n')
+    assert cli("doctor").code == 0
+    done = cli("doctor", "--call", "--json")
+    assert done.code == 1
+    assert findings(done, "problem")["model"] == "off:line cannot be reached: ConnectionError: refused"
+
+
+OFF = """
+from agentfp.testing import ScriptedModel
+def make(name, **settings):
+    return ScriptedModel([ConnectionError("refused")], provider="off", name=name)
+"""
