@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from agentfp_core.events.base import Event
     from agentfp_core.pause import Pause
     from agentfp_core.plugins import Plugin
+    from agentfp_core.recovering import RecoverySource
     from agentfp_core.result import RunResult
     from agentfp_core.run import Run
-    from agentfp_core.starting import CallArguments, CallOptions, HistoryInput, RecoverySource
+    from agentfp_core.starting import CallArguments, CallOptions, HistoryInput
     from agentfp_core.streaming import RunStream, SyncRunStream
     from agentfp_core.tools import Tool, ToolOptions
 
@@ -222,9 +223,9 @@ class Agent(Blueprint[Deps, Out]):
             NoConversationError: nothing was left undone.
             RecordError: the source cannot be read.
         """
-        from agentfp_core import starting
+        from agentfp_core import recovering
 
-        return await starting.recover(self._in_force(), source, _options(call))
+        return await recovering.recover(self._in_force(), source, _options(call))
 
     def resume_on_error_sync(self, source: RecoverySource, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`resume_on_error` for code without an event loop."""

@@ -22,7 +22,7 @@ from agentfp_core.outcomes import settle
 from agentfp_core.pause import Pause, given, read_answers
 from agentfp_core.replay import resumption_of
 from agentfp_core.result import Head, RunResult
-from agentfp_core.starting import CallOptions, check_agent, close_journal, fold, in_flight, open_run
+from agentfp_core.starting import CallOptions, check_agent, close_journal, fold, in_flight, reopen_run
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:
@@ -52,18 +52,7 @@ async def resume(
     folds = fold(agent, pause.record, pause.record.root_id)
     _check_agent_holds(agent, pause, folds[0], () if call.redact is None else call.redact.names)
     taken = read_answers(pause, answers)
-    run = open_run(
-        agent,
-        call,
-        base=pause.record,
-        folds=folds,
-        root_id=pause.root_id,
-        resumed_from=header.run_id,
-        identity=header.identity,
-        session_id=call.session_id or header.session_id,
-        parent=parent,
-        path=header.path,
-    )
+    run = reopen_run(agent, call, pause.record, folds=folds, parent=parent)
     if parent is not None:
         parent.record.children[header.path[-1]] = run.record
     everything = {**pause.answered, **taken}
@@ -146,18 +135,7 @@ def abandon(agent: Agent[Any, Any], pause: Pause, call: CallOptions, *, parent: 
     """Drop the question of a pause: its calls are settled without running, in nested runs too, and the conversation can go on."""
     agent.index.consume(pause.id)
     header = pause.record.headers[-1]
-    run = open_run(
-        agent,
-        call,
-        base=pause.record,
-        folds=None,
-        root_id=pause.root_id,
-        resumed_from=header.run_id,
-        identity=header.identity,
-        session_id=header.session_id,
-        parent=parent,
-        path=header.path,
-    )
+    run = reopen_run(agent, call, pause.record, parent=parent)
     late = pause.expires_ns is not None and agent.clock.time_ns() > pause.expires_ns
     try:
         if run.journal is not None:

@@ -1,4 +1,4 @@
-"""How runs begin: a new message, or a failed run taken up again. What all legs share: options, the opened run, the guard."""
+"""How a run begins with a new message, and what all legs share: the options of a call, the opened run, the guard."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar
 
 from agentfp_core.admission import UserMessage, admit, read_message, seed_history
-from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.errors import (
     ConversationMismatchError,
-    NoConversationError,
     PendingQuestionError,
-    RecordError,
     RedactedRecordError,
-    ResumeIdentityConflictError,
-    RunCheckpointError,
-    RunTimeoutError,
     UsageError,
     describe_type,
 )
@@ -36,7 +30,6 @@ from agentfp_core.outcomes import settle
 from agentfp_core.plugins import run_options
 from agentfp_core.record import Record
 from agentfp_core.redaction import RedactionPolicy
-from agentfp_core.replay import recovery_of
 from agentfp_core.result import Head, RunResult
 from agentfp_core.run import Run
 from agentfp_core.segments import Identity, SegmentHeader
@@ -48,7 +41,6 @@ if TYPE_CHECKING:
 
 Deps = TypeVar("Deps")
 HistoryInput: TypeAlias = History | str | bytes | Mapping[str, Any] | Sequence[Any]
-RecoverySource: TypeAlias = RunCheckpointError | RunTimeoutError | Checkpoint | Record | Journal | str | Path
 
 
 class CallArguments(TypedDict, Generic[Deps], total=False):
@@ -199,6 +191,30 @@ def open_run(
     return run
 
 
+def reopen_run(
+    agent: Agent[Any, Any],
+    call: CallOptions,
+    base: Record,
+    *,
+    folds: tuple[RunState, dict[str, Memo]] | None = None,
+    parent: Run[Any] | None = None,
+) -> Run[Any]:
+    """Make the run for a leg that goes on with the last one of a record: of the same person, session and place."""
+    last = base.headers[-1]
+    return open_run(
+        agent,
+        call,
+        base=base,
+        folds=folds,
+        root_id=base.root_id,
+        resumed_from=last.run_id,
+        identity=last.identity,
+        session_id=call.session_id or last.session_id,
+        parent=parent,
+        path=last.path,
+    )
+
+
 def fold(agent: Agent[Any, Any], record: Record, root_id: str) -> tuple[RunState, dict[str, Memo]]:
     """The kernel's state and the plugins' memos that a record leads to."""
     state = RunState(root_id)
@@ -338,86 +354,3 @@ def close_journal(run: Run[Any], call: CallOptions) -> None:
     elif run.journal is not None:
         with suppress(OSError):  # a journal that cannot be written has failed the run already
             run.journal.close()
-
-
-# --- a failed run ---------------------------------------------------------------------------------------------------------------
-
-
-def record_to_recover(source: RecoverySource) -> Record:
-    """The record in whatever a failed run left behind.
-
-    Args:
-        source: the error, its checkpoint, the checkpoint's JSON text, a record, a journal or its path.
-
-    Raises:
-        RecordError: it cannot be read.
-        NoConversationError: nothing is in it.
-    """
-    try:
-        record = _read_source(source)
-    except OSError as error:
-        raise RecordError(f"the journal cannot be read: {error.strerror or type(error).__name__}") from error
-    if not record.headers:
-        raise NoConversationError("nothing-pending")
-    return record
-
-
-def _read_source(source: RecoverySource) -> Record:
-    if isinstance(source, (RunCheckpointError, RunTimeoutError)):
-        return source.checkpoint.record
-    if isinstance(source, Checkpoint):
-        return source.record
-    if isinstance(source, Record):
-        return source
-    if isinstance(source, Journal):
-        return source.load()
-    if isinstance(source, str) and source.lstrip().startswith("{"):
-        return Checkpoint.from_json(source).record
-    if not isinstance(source, (str, Path)):
-        raise RecordError(f"a run is taken up from its error, a checkpoint, a record or a journal, not from a {type(source).__name__}")
-    return Record.load(source)
-
-
-async def recover(agent: Agent[Any, Any], source: RecoverySource, call: CallOptions) -> RunResult[Any]:
-    """Take up a run that broke off: with a new budget, from what its record says, running nothing twice."""
-    base = record_to_recover(source)
-    if base.redacted:
-        raise RedactedRecordError(
-            f"this copy of the record was redacted by {', '.join(base.redacted)}; recover from the journal or a checkpoint"
-        )
-    header = base.headers[-1]
-    check_agent(agent, header)
-    if call.identity is not None and call.identity != header.identity:
-        raise ResumeIdentityConflictError
-    folds = fold(agent, base, base.root_id)
-    state = folds[0]
-    if state.pause is not None:
-        first = state.pause.questions[0]
-        raise PendingQuestionError(tool_name=first.tool, tool_call_id=first.tool_call_id, question=first.prompt)
-    if not state.open_turn:
-        raise NoConversationError("nothing-pending")
-    run = open_run(
-        agent,
-        call,
-        base=base,
-        folds=folds,
-        root_id=base.root_id,
-        resumed_from=header.run_id,
-        identity=header.identity,
-        session_id=call.session_id or header.session_id,
-    )
-    run.begin_turn(state.turn)
-    with in_flight(agent, run):
-        try:
-            return await run_leg(run, lambda: _recovered_turn(run), leg="recovery", timeout=call.timeout)
-        finally:
-            close_journal(run, call)
-
-
-async def _recovered_turn(run: Run[Any]) -> End:
-    run.begin_turn(run.state.turn)
-    if run.state.batch is not None:
-        return await run_turn(run, recovery_of(run))
-    if run.state.open_iteration:
-        run.emit(IterationEnd(0))
-    return await run_turn(run, None)
