@@ -58,7 +58,7 @@ def validate(tool: Tool[..., Any], arguments_json: str) -> Validated | Invalid:
     except Exception as error:
         try:
             return _second_look(tool, arguments_json, error)
-        except Exception:
+        except Exception:  # a validator of the tool's own broke; the call ends invalid and the run goes on
             return _uncheckable()
     if ("NaN" in arguments_json or "Infinity" in arguments_json) and isinstance(parsed := _parse(arguments_json), Invalid):
         return parsed

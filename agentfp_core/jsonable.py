@@ -68,7 +68,7 @@ def jsonable(value: Any, opened: Callable[[Any], Any] = lambda value: value) -> 
     """
     try:
         return _Walk(opened).of(value)
-    except Exception:
+    except Exception:  # any object of the application may break while it is read
         return placeholder(value)
 
 

@@ -90,7 +90,7 @@ def render(value: Any) -> Rendered:
         return Rendered(value if value.isascii() else without_surrogates(value))
     try:
         return _rendered(value)
-    except Exception:
+    except Exception:  # the tool has run: its outcome must not be lost for a value that cannot be written
         return Rendered(placeholder(value))
 
 

@@ -26,7 +26,7 @@ class CountdownModel(Model):
         return ModelResponse(output=[call], usage=Usage(), response_id=None)
 
     def stream_response(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        raise NotImplementedError
+        raise NotImplementedError("the turn that is measured does not stream; the base class only wants the method to be there")
 
 
 class OpenAiAgentsTurn:
