@@ -1,6 +1,22 @@
 """The names for people who write a provider."""
 
-from agentfp_core.errors import ModelError, ModelFeatureError, ModelNotFoundError, ProviderProtocolError
+from agentfp_core.errors import (
+    CircuitOpenError,
+    ContentFilterError,
+    ContextTooLongError,
+    ModelAuthenticationError,
+    ModelBadRequestError,
+    ModelConnectionError,
+    ModelError,
+    ModelFeatureError,
+    ModelNotFoundError,
+    ModelOverloadedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+    ProviderProtocolError,
+    ReliabilityFailFastError,
+    StreamChunkError,
+)
 from agentfp_core.messages import DocumentPart, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
 from agentfp_core.model import (
     CacheMark,
@@ -20,22 +36,33 @@ from agentfp_core.model import (
 
 __all__ = [
     "CacheMark",
+    "CircuitOpenError",
+    "ContentFilterError",
+    "ContextTooLongError",
     "DocumentPart",
     "ImagePart",
     "Message",
     "Model",
+    "ModelAuthenticationError",
+    "ModelBadRequestError",
     "ModelChunk",
+    "ModelConnectionError",
     "ModelError",
     "ModelFeatureError",
     "ModelFeatures",
     "ModelNotFoundError",
+    "ModelOverloadedError",
+    "ModelRateLimitError",
     "ModelRequest",
     "ModelResponse",
     "ModelSettings",
+    "ModelTimeoutError",
     "ModelWrapper",
     "Prices",
     "ProviderProtocolError",
+    "ReliabilityFailFastError",
     "StopReason",
+    "StreamChunkError",
     "TextChunk",
     "ThinkingBlock",
     "ThinkingChunk",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentfp_core.errors.base import AgentfpError
-from agentfp_core.errors.usage import ConfigError, UsageError
+from agentfp_core.errors.usage import ConfigError
 
 if TYPE_CHECKING:
     from agentfp_core.entrypoints import Entry
@@ -37,36 +37,6 @@ class ToolTeardownTimeoutError(AgentfpError, TimeoutError):
     """A cleanup of a tool session did not end in time and was left behind."""
 
     code = "ERR_TOOL_TEARDOWN_TIMEOUT"
-
-
-class ModelError(AgentfpError):
-    """Base of what goes wrong at a model."""
-
-    code = "ERR_MODEL"
-
-
-class ModelNotFoundError(ModelError, UsageError):
-    """No installed provider knows the model's name."""
-
-    code = "ERR_MODEL_NOT_FOUND"
-
-
-class ModelFeatureError(ModelError, UsageError):
-    """A request wishes for something the model does not have; it was not sent."""
-
-    code = "ERR_MODEL_FEATURE"
-
-
-class ProviderProtocolError(ModelError):
-    """A model's reply is not of the shape that the protocol states."""
-
-    code = "ERR_PROVIDER_PROTOCOL"
-
-
-class StreamChunkError(ProviderProtocolError, TypeError):
-    """A model streamed something that is no chunk."""
-
-    code = "ERR_STREAM_CHUNK"
 
 
 class PluginError(AgentfpError):
@@ -119,6 +89,12 @@ class RecordFormatError(RecordError, ValueError):
     """A file or text is no record, or of a version this library does not read."""
 
     code = "ERR_RECORD_FORMAT"
+
+
+class TranscriptError(AgentfpError, ValueError):
+    """A file is no transcript that any reader knows, or one that is damaged. Names the place in it, never its content."""
+
+    code = "ERR_TRANSCRIPT"
 
 
 class CheckpointError(RecordError, TypeError):
