@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from agentfp_core.testing import pytest_plugin
+from scripts.workshop import local_names
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -26,3 +30,32 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     """The loop of a test marked `anyio`; each such test runs on both."""
     backend: str = request.param
     return backend
+
+
+TESTS = Path(__file__).parent
+KERNEL_ONLY = ("benchmarks", "cli", "core", "docs", "scripts")
+"""Folders whose tests say what is so when nothing but the kernel is installed; the sister distributions are hidden from them."""
+HIDING = TESTS / "kernel_only" / "sitecustomize.py"
+
+
+@pytest.fixture(scope="session")
+def _visible() -> object:
+    spec = importlib.util.spec_from_file_location("agentfp_tests_hiding", HIDING)
+    assert spec is not None
+    assert spec.loader is not None
+    before = importlib.metadata.distributions
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    importlib.metadata.distributions = before
+    return module.visible
+
+
+@pytest.fixture(autouse=True)
+def _kernel_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _visible: object) -> None:
+    """Here and in every Python process that a test starts."""
+    if request.path.relative_to(TESTS).parts[0] not in KERNEL_ONLY or request.node.get_closest_marker("with_sisters"):
+        return
+    hidden = sorted(name for name in local_names() if name != "agentfp")
+    monkeypatch.setenv("AGENTFP_TESTS_HIDE", " ".join(hidden))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(HIDING.parent), os.environ.get("PYTHONPATH")))))
+    monkeypatch.setattr(importlib.metadata, "distributions", _visible)
