@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 TESTS = Path(__file__).parent
 KERNEL_ONLY = ("benchmarks", "cli", "core", "docs", "scripts")
 """Folders whose tests say what is so when nothing but the kernel is installed; the sister distributions are hidden from them."""
+SISTERS = " ".join(sorted(name for name in local_names() if name != "agentfp"))
 HIDING = TESTS / "kernel_only" / "sitecustomize.py"
 
 
@@ -51,11 +53,14 @@ def _visible() -> object:
 
 
 @pytest.fixture(autouse=True)
-def _kernel_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _visible: object) -> None:
+def _kernel_only(request: pytest.FixtureRequest, _visible: object) -> Iterator[None]:
     """Here and in every Python process that a test starts."""
     if request.path.relative_to(TESTS).parts[0] not in KERNEL_ONLY or request.node.get_closest_marker("with_sisters"):
+        yield
         return
-    hidden = sorted(name for name in local_names() if name != "agentfp")
-    monkeypatch.setenv("AGENTFP_TESTS_HIDE", " ".join(hidden))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(HIDING.parent), os.environ.get("PYTHONPATH")))))
-    monkeypatch.setattr(importlib.metadata, "distributions", _visible)
+    # A patch of its own: the test's `monkeypatch` would be undone after fixtures that must go after it.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTFP_TESTS_HIDE", SISTERS)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(HIDING.parent), os.environ.get("PYTHONPATH")))))
+        patch.setattr(importlib.metadata, "distributions", _visible)
+        yield

@@ -24,4 +24,4 @@ def visible(**context: Any) -> Iterator[importlib.metadata.Distribution]:
             yield distribution
 
 
-importlib.metadata.distributions = visible  # type: ignore[assignment]
+importlib.metadata.distributions = visible
