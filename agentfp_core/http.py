@@ -7,11 +7,11 @@ retries before the first byte of a reply, typed errors, replies whole or in piec
 from __future__ import annotations
 
 import contextlib
+import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.lowlevel
@@ -27,6 +27,7 @@ from agentfp_core.retrying import worth_retrying
 from agentfp_core.sse import Decoder
 
 T = TypeVar("T")
+_HOST = re.compile(r"[\w.:~-]+")
 
 
 class HttpStream:
@@ -36,6 +37,7 @@ class HttpStream:
         self._response = response
         self._http = http
         self._deadline = deadline
+        self._reading: list[AsyncGenerator[Any, None]] = []
         self.headers: Mapping[str, str] = dict(response.headers)
 
     @property
@@ -43,7 +45,7 @@ class HttpStream:
         """The provider's id of the request, from the headers."""
         return request_id_of(self.headers)
 
-    async def read(self, decoder: Decoder[T]) -> AsyncGenerator[T, None]:
+    def read(self, decoder: Decoder[T]) -> AsyncGenerator[T, None]:
         """What a decoder makes of the reply, as it comes in.
 
         Args:
@@ -53,19 +55,32 @@ class HttpStream:
             ModelConnectionError: the reply broke off or stalled.
             ProviderProtocolError: the bytes are not of the format.
         """
+        reading = self._read(decoder)
+        self._reading.append(reading)
+        return reading
+
+    async def aclose(self) -> None:
+        """End the reading, wherever it is."""
+        for reading in self._reading:
+            await reading.aclose()
+
+    async def _read(self, decoder: Decoder[T]) -> AsyncGenerator[T, None]:
         chunks = self._response.aiter_bytes()
-        while True:
-            try:
-                with self._http.until(self._deadline):
-                    chunk = await anext(chunks, None)
-            except httpx.HTTPError as error:
-                raise self._http.failure(error, "the reply broke off") from error
-            if chunk is None:
-                break
-            for item in decoder.feed(chunk):
+        try:
+            while True:
+                try:
+                    with self._http.until(self._deadline):
+                        chunk = await anext(chunks, None)
+                except httpx.HTTPError as error:
+                    raise self._http.failure(error, "the reply broke off") from error
+                if chunk is None:
+                    break
+                for item in decoder.feed(chunk):
+                    yield item
+            for item in decoder.finish():
                 yield item
-        for item in decoder.finish():
-            yield item
+        finally:
+            await _leave(self._response, chunks)
 
 
 class ModelHttp:
@@ -94,6 +109,7 @@ class ModelHttp:
         self.model = model
         self.base_url = _checked_url(provider, base_url)
         self.options = options or HttpOptions()
+        self._pool = (self.base_url, self.options.pool_key())
         self._authorize = authorize
         self._explain = explain
 
@@ -144,21 +160,17 @@ class ModelHttp:
         """
         deadline = _deadline(request)
         response = await self._attempts(lambda: self._send("POST", path, body, {"accept": accept, **headers}, deadline), request, deadline)
+        stream = HttpStream(response, self, deadline)
         try:
             got = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if got != accept:
                 msg = f"{self._whose()} must answer with {accept!r}, got {got[:60]!r}; is base_url right, and does the server stream?"
-                raise ProviderProtocolError(msg, provider=self.provider, model=self.model, request_id=request_id_of(dict(response.headers)))
-            yield HttpStream(response, self, deadline)
+                raise ProviderProtocolError(msg, provider=self.provider, model=self.model, request_id=stream.request_id)
+            yield stream
         finally:
             with anyio.CancelScope(shield=True):
+                await stream.aclose()
                 await response.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop. It also happens by itself when the loop ends."""
-        keeper = _keepers().pop(self, None)
-        if keeper is not None:
-            await keeper.aclose()
 
     # -------------------------------------------------------------------------------------------------------- attempts
 
@@ -187,11 +199,7 @@ class ModelHttp:
         self, method: str, path: str, body: Mapping[str, Any] | bytes, headers: Mapping[str, str], deadline: float | None
     ) -> HttpReply:
         response = await self._send(method, path, body, headers, deadline)
-        try:
-            content = await self._read_all(response, deadline)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await response.aclose()
+        content = await self._read_all(response, deadline)
         return HttpReply(response.status_code, dict(response.headers), content)
 
     async def _send(
@@ -210,12 +218,13 @@ class ModelHttp:
             named |= self._authorize(HttpRequest(method, url, named, content))
         try:
             built = client.build_request(method, url, content=content, headers=named)
-        except (TypeError, ValueError, httpx.InvalidURL) as error:  # the text of these would show a header's value
-            msg = f"the request to {self._whose()} cannot be written: {type(error).__name__}; keys and headers must be plain ASCII text"
-            raise ConfigError(msg) from None
+        except (TypeError, ValueError, httpx.InvalidURL) as error:
+            raise self._unsendable(error) from None
         try:
             with self.until(deadline):
                 response = await client.send(built, stream=True)
+        except httpx.LocalProtocolError as error:
+            raise self._unsendable(error) from None
         except httpx.HTTPError as error:
             raise self.failure(error, "no reply came") from error
         if 200 <= response.status_code < 300:
@@ -224,17 +233,15 @@ class ModelHttp:
             refusal = await self._read_all(response, deadline)
         except ModelError:
             refusal = b""  # the status alone says enough
-        finally:
-            with anyio.CancelScope(shield=True):
-                await response.aclose()
         raise error_of_reply(self.provider, self.model, response.status_code, dict(response.headers), refusal, self._explain)
 
     async def _read_all(self, response: httpx.Response, deadline: float | None) -> bytes:
         parts: list[bytes] = []
         size = 0
+        chunks = response.aiter_bytes()
         try:
             with self.until(deadline):
-                async for chunk in response.aiter_bytes():
+                async for chunk in chunks:
                     size += len(chunk)
                     if size > self.options.max_reply_bytes:
                         msg = f"the reply of {self._whose()} has more than {self.options.max_reply_bytes} bytes; it was not read on"
@@ -242,12 +249,19 @@ class ModelHttp:
                     parts.append(chunk)
         except httpx.HTTPError as error:
             raise self.failure(error, "the reply broke off") from error
+        finally:
+            await _leave(response, chunks)
         return b"".join(parts)
 
     # ----------------------------------------------------------------------------------------------------------- errors
 
     def _whose(self) -> str:
         return f"{self.provider!r} (model {self.model!r})"
+
+    def _unsendable(self, error: Exception) -> ConfigError:
+        """The error's own text is kept back: it shows the header that is wrong, which may be a key."""
+        kind = type(error).__name__
+        return ConfigError(f"the request to {self._whose()} cannot be written ({kind}); keys and headers must be one line of plain ASCII")
 
     def failure(self, error: httpx.HTTPError, what: str) -> ModelConnectionError:
         """The typed error of a failed transport."""
@@ -285,13 +299,16 @@ class ModelHttp:
     # ----------------------------------------------------------------------------------------------------------- clients
 
     async def _client(self) -> httpx.AsyncClient:
-        """The client of the running event loop: connections belong to the loop that opened them."""
-        keepers = _keepers()
-        keeper = keepers.get(self)
-        if keeper is None:
-            keeper = keepers[self] = _Keeper(self._new_client())
-            await keeper.start()
-        return keeper.client
+        """The client of the running event loop; models of one server with the same options share it."""
+        clients = _CLIENTS.get(None)
+        if clients is None:
+            clients = {}
+            _CLIENTS.set(clients)
+        kept = clients.get(self._pool)
+        if kept is None:
+            kept = clients[self._pool] = _Kept(self._new_client())
+            await kept.start()
+        return kept.client
 
     def _new_client(self) -> httpx.AsyncClient:
         options = self.options
@@ -309,17 +326,25 @@ class ModelHttp:
                 follow_redirects=False,
             )
         except (ValueError, OSError, ImportError, httpx.InvalidURL) as error:
-            msg = (
-                f"the HTTP options of {self._whose()} cannot be used: {type(error).__name__}; look at proxy, verify and the proxy variables"
-            )
-            raise ConfigError(msg) from error
+            kind = type(error).__name__  # its text may show a proxy's password
+            raise ConfigError(
+                f"the HTTP options of {self._whose()} cannot be used ({kind}); look at proxy, verify and HTTPS_PROXY"
+            ) from None
 
 
-class _Keeper:
+async def _leave(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close a reply, and run what httpx has open inside to its end: trio complains of generators that nobody ended."""
+    with anyio.CancelScope(shield=True):
+        await response.aclose()
+        with contextlib.suppress(Exception):
+            await anext(chunks, None)
+
+
+class _Kept:
     """A client that is closed when its event loop ends.
 
     Event loops close the asynchronous generators that are still open when they end (``shutdown_asyncgens``, and the same in
-    trio); the ``finally`` of one of these closes the client.
+    trio); the ``finally`` of this one closes the client.
     """
 
     def __init__(self, client: httpx.AsyncClient) -> None:
@@ -337,20 +362,9 @@ class _Keeper:
             with anyio.CancelScope(shield=True):
                 await client.aclose()
 
-    async def aclose(self) -> None:
-        await self._open.aclose()
 
-
-_OPEN: anyio.lowlevel.RunVar[WeakKeyDictionary[ModelHttp, _Keeper]] = anyio.lowlevel.RunVar("agentfp_http")
-"""The clients of each event loop; an event loop forgets its own when it ends, and a model's when the model is gone."""
-
-
-def _keepers() -> WeakKeyDictionary[ModelHttp, _Keeper]:
-    found = _OPEN.get(None)
-    if found is None:
-        found = WeakKeyDictionary()
-        _OPEN.set(found)
-    return found
+_CLIENTS: anyio.lowlevel.RunVar[dict[tuple[Any, ...], _Kept]] = anyio.lowlevel.RunVar("agentfp_http")
+"""The clients of each event loop, by server and options: connections belong to the loop that opened them."""
 
 
 def _deadline(request: ModelRequest | None) -> float | None:
@@ -368,7 +382,7 @@ def _checked_url(provider: str, base_url: str) -> str:
         parsed = httpx.URL(base_url)
     except (httpx.InvalidURL, TypeError) as error:
         raise ConfigError(f"base_url of {provider!r} is no URL; it looks like 'https://host/v1'") from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    if parsed.scheme not in ("http", "https") or not _HOST.fullmatch(parsed.host):
         raise ConfigError(f"base_url of {provider!r} needs http:// or https:// and a host, such as 'https://host/v1'")
     if parsed.userinfo:
         raise ConfigError(f"base_url of {provider!r} holds a user name or password; pass a key or headers")

@@ -43,6 +43,18 @@ class HttpOptions:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     max_reply_bytes: int = 256 * 1024 * 1024
 
+    def pool_key(self) -> tuple[Any, ...]:
+        """What must be the same for two models to share connections."""
+        return (
+            self.connect_timeout,
+            self.silence_timeout,
+            self.max_connections,
+            self.pool_timeout,
+            self.keepalive,
+            self.proxy,
+            self.verify,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
