@@ -96,8 +96,8 @@ class ChatReply:
             if text:
                 self._text.append(text)
                 yield TextChunk(text)
-        if len(delta) == 1:
-            return
+            if len(delta) == 1:  # nearly all of a long reply
+                return
         for name in THINKING_FIELDS:
             if (thought := delta.get(name)) and isinstance(thought, str):
                 self._thoughts.setdefault(name, []).append(thought)

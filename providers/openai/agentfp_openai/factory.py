@@ -11,12 +11,11 @@ from typing import Any
 from agentfp.http import HttpOptions, takes_http_options
 from agentfp.model import ModelCatalog, ModelFeatures
 from agentfp.plugin import ConfigError, nearest
-from agentfp_openai.base import OpenAIModel
 from agentfp_openai.chat import ChatModel
 from agentfp_openai.responses import ResponsesModel
 from agentfp_openai.server import Key, Kind, Server, server
 
-_APIS: Mapping[str, type[OpenAIModel]] = {"chat": ChatModel, "responses": ResponsesModel}
+_APIS: Mapping[str, type[ChatModel | ResponsesModel]] = {"chat": ChatModel, "responses": ResponsesModel}
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _SUMMARIES = ("auto", "concise", "detailed")
 _OPENAI = ModelFeatures(
@@ -54,7 +53,7 @@ def openai(
     reasoning_summary: str | None = None,
     features: Mapping[str, Any] | None = None,
     http: HttpOptions,
-) -> OpenAIModel:
+) -> ChatModel | ResponsesModel:
     """A model of OpenAI, of Azure, or of a compatible server. The fields of ``HttpOptions`` are settings too.
 
     Args:
@@ -90,17 +89,17 @@ def openai(
     return kind(name, server=where, features=known, options=http, reasoning_effort=reasoning_effort, reasoning_summary=reasoning_summary)
 
 
-def openai_chat(model_name: str, **settings: Any) -> OpenAIModel:
+def openai_chat(model_name: str, **settings: Any) -> ChatModel | ResponsesModel:
     """The same over Chat Completions; see :func:`openai`."""
     return _over("chat", model_name, settings)
 
 
-def openai_responses(model_name: str, **settings: Any) -> OpenAIModel:
+def openai_responses(model_name: str, **settings: Any) -> ChatModel | ResponsesModel:
     """The same over the Responses interface; see :func:`openai`."""
     return _over("responses", model_name, settings)
 
 
-def _over(api: str, model_name: str, settings: dict[str, Any]) -> OpenAIModel:
+def _over(api: str, model_name: str, settings: dict[str, Any]) -> ChatModel | ResponsesModel:
     if "api" in settings:
         raise ConfigError(f"provider 'openai-{api}' has no setting 'api'; its name says which one it is, and 'openai' lets you choose")
     return openai(model_name, api=api, **settings)

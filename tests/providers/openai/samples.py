@@ -24,6 +24,7 @@ from agentfp.model import (
     ToolSpec,
     resolve_model,
 )
+from agentfp_openai import ChatModel, ResponsesModel, Server
 
 PIXEL = b"\x89PNG\r\n\x1a\n"
 WEATHER = ToolSpec(
@@ -112,14 +113,8 @@ def model_at(url: str, api: str, name: str = "m", **more: Any) -> Model:
 
 def own_model(url: str, api: str, name: str, **more: Any) -> Model:
     """A model that takes the server for OpenAI itself: what only OpenAI is sent, is sent."""
-    import dataclasses
-
-    from agentfp_openai import ChatModel, ResponsesModel, catalog
-    from agentfp_openai.factory import _OPENAI
-    from agentfp_openai.server import Server
-
-    kind = {"chat": ChatModel, "responses": ResponsesModel}[api]
-    features = dataclasses.replace(catalog().features(name, _OPENAI))
+    kind = ChatModel if api == "chat" else ResponsesModel
+    features = resolve_model(f"openai:{name}").features
     return kind(name, server=Server(f"{url}/v1", "openai", "k"), features=features, options=HttpOptions(), **more)
 
 
