@@ -54,7 +54,7 @@ class Aimock:
         return entries
 
     def bodies(self) -> list[dict[str, Any]]:
-        """The bodies of what it was asked, oldest first, in the form that aimock keeps (that of Chat Completions)."""
+        """The bodies of what it was asked, oldest first."""
         return [entry["body"] for entry in self.journal()]
 
     def reset(self) -> None:

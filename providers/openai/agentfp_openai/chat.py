@@ -29,7 +29,7 @@ class ChatModel(OpenAIModel):
         with self.facts(collected, reply.request_id):
             data = reply.json()
             self._refuse_error(data, None, collected, reply.request_id)
-            for _ in collected.add(data, "message"):
+            for _ in (*collected.add(data, "message"), *collected.finished()):
                 pass
             return collected.response(request, self.features.context_window, reply.request_id)
 
@@ -53,6 +53,8 @@ class ChatModel(OpenAIModel):
             else:
                 if collected.finish is None:
                     raise self.broken_off()
+            for chunk in collected.finished():
+                yield chunk
             yield collected.response(request, self.features.context_window, stream.request_id)
 
     def _body(self, request: ModelRequest, *, streaming: bool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentfp.http import WholeText, without_surrogates
 from agentfp.model import (
     ModelRequest,
     ModelResponse,
@@ -48,6 +49,7 @@ class ChatReply:
         self.finish: str | None = None
         self._id: str | None = None
         self._model: str | None = None
+        self._whole = WholeText(), WholeText()
         self._text: list[str] = []
         self._refused = False
         self._thoughts: dict[str, list[str]] = {}
@@ -92,28 +94,35 @@ class ChatReply:
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[TextChunk | ThinkingChunk]:
         content = delta.get("content")
         if content:
-            text = content if isinstance(content, str) else _text_of_parts(content)
-            if text:
-                self._text.append(text)
-                yield TextChunk(text)
+            yield from self._say(content if isinstance(content, str) else _text_of_parts(content))
             if len(delta) == 1:  # nearly all of a long reply
                 return
         for name in THINKING_FIELDS:
             if (thought := delta.get(name)) and isinstance(thought, str):
                 self._thoughts.setdefault(name, []).append(thought)
                 if name == next(iter(self._thoughts)):  # some servers say it in both fields
-                    yield ThinkingChunk(thought)
+                    yield ThinkingChunk(self._whole[1].feed(thought))
         if (details := delta.get("reasoning_details")) and isinstance(details, list):
             self._add_details(details)
         if (refusal := delta.get("refusal")) and isinstance(refusal, str):
             self._refused = True
-            self._text.append(refusal)
-            yield TextChunk(refusal)
+            yield from self._say(refusal)
         if calls := delta.get("tool_calls"):
             if not isinstance(calls, list):
                 raise ProviderProtocolError(f"the provider sent tool calls as a {type(calls).__name__}, not as a list")
             for call in calls:
                 self._add_call(call)
+
+    def _say(self, text: str) -> Iterator[TextChunk]:
+        if whole := self._whole[0].feed(text):
+            self._text.append(whole)
+            yield TextChunk(whole)
+
+    def finished(self) -> Iterator[TextChunk]:
+        """What the end of a stream leaves to show."""
+        if rest := self._whole[0].finish():
+            self._text.append(rest)
+            yield TextChunk(rest)
 
     def _add_call(self, piece: Any) -> None:
         function = piece.get("function", {}) if isinstance(piece, Mapping) else None
@@ -168,7 +177,8 @@ class ChatReply:
             request_id: the provider's id of the request.
         """
         calls = tuple(
-            ToolCall.make(call.name, "".join(call.arguments), id=call.id, provider_meta=_meta("call", call.fields)) for call in self._calls
+            ToolCall.make(call.name, without_surrogates("".join(call.arguments)), id=call.id, provider_meta=_meta("call", call.fields))
+            for call in self._calls
         )
         return ModelResponse(
             text="".join(self._text),
@@ -191,7 +201,7 @@ class ChatReply:
         return StopReason.TOOL_USE if calls and stop in (StopReason.STOP, StopReason.UNKNOWN) else stop
 
     def _thinking(self) -> tuple[ThinkingBlock, ...]:
-        fields: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._thoughts.items()}
+        fields: dict[str, Any] = {name: without_surrogates("".join(pieces)) for name, pieces in self._thoughts.items()}
         text = next(iter(fields.values()), "")
         if self._details:
             fields["reasoning_details"] = self._details

@@ -130,9 +130,9 @@ def _stated(features: Mapping[str, Any] | None, problems: list[str]) -> dict[str
     if not isinstance(features, Mapping):
         problems.append(f"features takes a table such as {{ images = true }}, got a {type(features).__name__}")
         return {}
-    known = [f.name for f in dataclasses.fields(ModelFeatures)]
+    known = [f.name for f in dataclasses.fields(ModelFeatures) if f.name != "prices"]  # an agent has a table of these
     problems += [f"features has no {name!r}; {nearest(str(name), known)}" for name in features if name not in known]
-    return dict(features)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in features.items()}
 
 
 def _default(where: Server) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentfp.http import without_surrogates
 from agentfp.model import Message, ProviderProtocolError, ThinkingBlock, ToolCall
 
 BETWEEN_MESSAGES = "\n\n"
@@ -89,7 +90,7 @@ def _text(item: Mapping[str, Any]) -> tuple[str, bool]:
     parts = content if isinstance(content, list) else []
     said = [part.get("text") if part.get("type") == "output_text" else part.get("refusal") for part in parts if isinstance(part, Mapping)]
     refused = any(isinstance(part, Mapping) and part.get("type") == "refusal" for part in parts)
-    return "".join(text for text in said if isinstance(text, str)), refused
+    return without_surrogates("".join(text for text in said if isinstance(text, str))), refused
 
 
 def _thought(item: Mapping[str, Any]) -> str:
@@ -102,7 +103,7 @@ def _thought(item: Mapping[str, Any]) -> str:
             else []
         )
         if any(texts):
-            return BETWEEN_MESSAGES.join(texts)
+            return without_surrogates(BETWEEN_MESSAGES.join(texts))
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentfp.http import WholeText
 from agentfp.model import ModelRequest, ModelResponse, ProviderProtocolError, StopReason, TextChunk, ThinkingChunk, Usage
 from agentfp_openai.responses_items import BETWEEN_MESSAGES, Parsed, parse
 from agentfp_openai.usage import cut_off, responses_usage
@@ -23,6 +24,7 @@ class ResponsesReply:
         self.ended = False
         self._reply: Mapping[str, Any] = {}
         self._items: list[Any] = []
+        self._whole = WholeText(), WholeText()
         self._pieces: list[str] = []
         self._speaking: Any = None
         self._thinking: Any = None
@@ -47,10 +49,11 @@ class ResponsesReply:
             self._items.append(event.get("item"))
         elif kind in _ENDS:
             self.end(event.get("response"))
-            if not self._pieces and (text := self._parsed().text):
+            text = self._whole[0].finish() if self._pieces else self._parsed().text  # what no piece said is shown at the end
+            if text:
                 self._pieces.append(text)
                 yield TextChunk(text)
-        elif kind == "error" or (kind is None and event.get("error")):
+        elif kind == "error" or event.get("object") == "error" or (kind is None and event.get("error")):
             self.error = event
 
     def end(self, reply: Any) -> None:
@@ -87,16 +90,18 @@ class ResponsesReply:
         if self._pieces and speaking != self._speaking:
             delta = BETWEEN_MESSAGES + delta
         self._speaking = speaking
-        self._pieces.append(delta)
-        yield TextChunk(delta)
+        if whole := self._whole[0].feed(delta):
+            self._pieces.append(whole)
+            yield TextChunk(whole)
 
     def _thought(self, event: Mapping[str, Any]) -> Iterator[ThinkingChunk]:
         delta = event.get("delta")
         if not isinstance(delta, str) or not delta:
             return
         thinking = (event.get("item_id"), event.get("summary_index"))
-        yield ThinkingChunk(delta if self._thinking in (None, thinking) else BETWEEN_MESSAGES + delta)
+        delta = delta if self._thinking in (None, thinking) else BETWEEN_MESSAGES + delta
         self._thinking = thinking
+        yield ThinkingChunk(self._whole[1].feed(delta))
 
     def _parsed(self) -> Parsed:
         return parse(self._reply.get("output") or self._items)

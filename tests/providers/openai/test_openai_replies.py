@@ -12,7 +12,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 
 from agentfp.model import Message, ModelRequest, ModelResponse, ModelSettings, ProviderProtocolError, StopReason, ToolCall, Usage
-from tests.providers.faults import Faults, reply, sse, stream
+from tests.providers.faults import STALL, Faults, reply, sse, stream
 from tests.providers.openai.samples import (
     CHAT_USAGE,
     HELLO,
@@ -166,8 +166,6 @@ async def test_tokens_that_are_not_reported_are_unknown(faults: Faults) -> None:
 
 
 async def test_a_chunk_is_shown_before_the_next_one_is_there(faults: Faults) -> None:
-    from tests.providers.faults import STALL
-
     faults.plays(*stream(sse(chat_chunk({"content": "first"})), "text/event-stream", whole=False), STALL)
     chunks_seen = model_at(faults.url, "chat").stream(HELLO)
     assert (await anext(chunks_seen)).text == "first"  # type: ignore[union-attr]
@@ -284,8 +282,6 @@ async def test_choices_that_nobody_asked_for_are_left_out(faults: Faults) -> Non
 
 
 async def test_a_server_that_keeps_the_connection_open_after_the_end(faults: Faults) -> None:
-    from tests.providers.faults import STALL
-
     faults.plays(*stream(sse(chat_chunk({"content": "Hi."}, finish="stop"), "[DONE]"), "text/event-stream", whole=False), STALL)
     assert (await streamed(model_at(faults.url, "chat"), HELLO))[0] == "Hi."
     assert faults.hung_up.wait(5)
