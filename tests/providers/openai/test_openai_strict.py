@@ -126,7 +126,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
     max_leaves=4,
 )
-plain = st.sampled_from(
+plain: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"type": "string"},
         {"type": ["string", "null"], "default": None},
