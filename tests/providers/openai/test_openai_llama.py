@@ -30,7 +30,8 @@ SHORT = ModelSettings(max_tokens=16, temperature=0.0)
 
 
 def model_of(url: str, api: str) -> Model:
-    return resolve_model(f"openai-{api}:smollm2", settings={"base_url": f"{url}/v1", "retries": {"attempts": 1}})
+    """Retries as they are by default: this server may close a connection just when the next call takes it."""
+    return resolve_model(f"openai-{api}:smollm2", settings={"base_url": f"{url}/v1"})
 
 
 def asks(text: str, **more: Any) -> ModelRequest:
