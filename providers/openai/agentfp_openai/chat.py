@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agentfp.http import error_of_data
-from agentfp.model import ModelChunk, ModelError, ModelRequest, ModelResponse
+from agentfp.model import ModelChunk, ModelError, ModelRequest, ModelResponse, Usage
 from agentfp_openai.base import OpenAIModel, rest_of
 from agentfp_openai.chat_reply import ChatReply
 from agentfp_openai.chat_request import chat_body
@@ -51,7 +51,7 @@ class ChatModel(OpenAIModel):
                 for chunk in collected.add(data):
                     yield chunk
             else:
-                if collected.finish is None:
+                if collected.finish is None or collected.usage == Usage():  # the tokens come last, and are asked for
                     raise self.broken_off()
             for chunk in collected.finished():
                 yield chunk

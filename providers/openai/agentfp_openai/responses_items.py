@@ -1,7 +1,7 @@
 """The items of the Responses interface: what a reply is made of, and how its messages, calls and thinking go back as they came.
 
 An item that only the provider understands (reasoning, searches, ...) is kept whole as a thinking block. Where the order of items or a
-message's own fields (its id, its phase) must come back too, the message is noted as a block without a text.
+message's own fields (its id, its phase) must come back too, they are noted on the first of these blocks.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def parse(items: Sequence[Any]) -> Parsed:
     """
     texts: list[str] = []
     calls: list[ToolCall] = []
-    thinking: list[ThinkingBlock] = []
+    blocks: list[tuple[str, dict[str, Any]]] = []
+    messages: list[dict[str, Any]] = []
     refused = False
-    noted = _needs_notes(items)
     for at, item in enumerate(items):
         kind = item.get("type") if isinstance(item, Mapping) else None
         if not isinstance(kind, str):
@@ -58,9 +58,7 @@ def parse(items: Sequence[Any]) -> Parsed:
             text, refusal = _text(item)
             refused = refused or refusal
             texts.append(text)
-            if noted:
-                own = _without(item, "type", "role", "content")
-                thinking.append(ThinkingBlock("", redacted=True, provider_meta=_meta(at, message=own, length=len(text))))
+            messages.append({"at": at, "own": _without(item, "type", "role", "content"), "length": len(text)})
         elif kind == "function_call":
             own = _without(item, "type", "call_id", "name", "arguments")
             name, call_id = item.get("name"), item.get("call_id") or item.get("id")
@@ -68,13 +66,16 @@ def parse(items: Sequence[Any]) -> Parsed:
                 raise ProviderProtocolError("the provider sent a tool call without a name")
             calls.append(
                 ToolCall.make(
-                    name, item.get("arguments"), id=call_id if isinstance(call_id, str) else "", provider_meta=_meta(at, call=own)
+                    name, item.get("arguments"), id=call_id if isinstance(call_id, str) else "", provider_meta=_meta(at=at, call=own)
                 )
             )
         else:
-            said = _thought(item)
-            thinking.append(ThinkingBlock(said, redacted=not said, provider_meta=_meta(at, item=_without(item))))
-    return Parsed(BETWEEN_MESSAGES.join(text for text in texts if text), tuple(calls), tuple(thinking), refused)
+            blocks.append((_thought(item), {"at": at, "item": _without(item)}))
+    if _needs_notes(items):
+        blocks = blocks or [("", {})]
+        blocks[0][1]["messages"] = messages
+    thinking = tuple(ThinkingBlock(text, redacted=not text, provider_meta=_meta(**noted)) for text, noted in blocks)
+    return Parsed(BETWEEN_MESSAGES.join(text for text in texts if text), tuple(calls), thinking, refused)
 
 
 def _needs_notes(items: Sequence[Any]) -> bool:
@@ -114,14 +115,13 @@ def items_of(message: Message) -> Iterator[dict[str, Any]]:
         message: of the assistant.
     """
     placed: list[tuple[int, dict[str, Any]]] = []
-    notes: list[tuple[int, Mapping[str, Any]]] = []
+    noted: list[Mapping[str, Any]] = []
     for block in message.thinking:
         meta = meta_of(block.provider_meta)
+        noted += meta.get("messages", [])
         if "item" in meta:
             placed.append((meta["at"], meta["item"]))
-        elif "message" in meta:
-            notes.append((meta["at"], meta))
-    placed += _message_items(message.text, notes)
+    placed += _message_items(message.text, noted)
     for call in message.tool_calls:
         meta = meta_of(call.provider_meta)
         item = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments_json}
@@ -129,23 +129,23 @@ def items_of(message: Message) -> Iterator[dict[str, Any]]:
     return (item for _, item in sorted(placed, key=lambda pair: pair[0]))
 
 
-def _message_items(text: str, notes: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _message_items(text: str, noted: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
     if not text:
         return
-    if not notes:
+    if not noted:
         yield -1, {"type": "message", "role": "assistant", "content": text}
         return
-    lengths = [meta["length"] for _, meta in notes if meta["length"]]
+    lengths = [note["length"] for note in noted if note["length"]]
     whole = sum(lengths) + len(BETWEEN_MESSAGES) * (len(lengths) - 1) == len(text)
     begin = 0
-    for at, meta in notes:
-        said = text[begin : begin + meta["length"]] if whole else text
+    for note in noted:
+        said = text[begin : begin + note["length"]] if whole else text
         if said:
             content = [{"type": "output_text", "text": said, "annotations": []}]
-            yield at, {"status": "completed", **meta["message"], "type": "message", "role": "assistant", "content": content}
+            yield note["at"], {"status": "completed", **note["own"], "type": "message", "role": "assistant", "content": content}
         if not whole:
             return  # it was changed since, so nobody knows which part of it is whose
-        begin += meta["length"] + (len(BETWEEN_MESSAGES) if meta["length"] else 0)
+        begin += note["length"] + (len(BETWEEN_MESSAGES) if note["length"] else 0)
 
 
 def meta_of(text: str | None) -> Mapping[str, Any]:
@@ -154,8 +154,8 @@ def meta_of(text: str | None) -> Mapping[str, Any]:
     return meta if isinstance(meta, dict) else {}
 
 
-def _meta(at: int, **noted: Any) -> str:
-    return json.dumps({_META: {"at": at, **noted}}, ensure_ascii=False)
+def _meta(**noted: Any) -> str:
+    return json.dumps({_META: noted}, ensure_ascii=False)
 
 
 def _without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -138,6 +138,9 @@ class ResponsesReply:
             return (StopReason.CONTENT_FILTER if reason == "content_filter" else StopReason.UNKNOWN), str(reason or status)
         if parsed.calls:
             return StopReason.TOOL_USE, status
+        most, spent = request.settings.max_tokens, self.usage.output
+        if most is not None and spent is not None and spent >= most:
+            return StopReason.MAX_TOKENS, status  # llama.cpp calls it completed
         return (StopReason.REFUSAL if parsed.refused else StopReason.STOP), status
 
 
