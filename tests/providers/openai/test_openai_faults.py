@@ -271,6 +271,12 @@ async def test_a_stream_that_breaks_is_not_tried_again_and_keeps_its_usage(
         assert caught.value.usage == Usage(20, 7, 16, None, 3)
 
 
+async def test_a_stream_that_ends_before_its_tokens_are_counted_is_broken(faults: Faults) -> None:
+    faults.plays(*stream(sse(chat_chunk({"content": "Hi"}, finish="stop")), SSE))
+    with pytest.raises(ModelConnectionError, match="before it was complete"):
+        await streamed(model_at(faults.url, "chat"), HELLO)
+
+
 @pytest.mark.parametrize(
     ("steps", "kind"),
     [
