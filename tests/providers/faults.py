@@ -7,7 +7,8 @@
         faults.requests[0].json()                           # what it was sent
         faults.hung_up.wait(5)                              # the client closed a connection that was in STALL
 
-It answers one request a connection. A request that no script is left for is kept in `unscripted`, which the fixture checks.
+It answers one request a connection, unless its reply is made with `keep=True`. A request that no script is left for is kept in
+`unscripted`, which the fixture checks.
 """
 
 from __future__ import annotations
@@ -36,22 +37,28 @@ class Fault(enum.Enum):
 
 STALL, RESET = Fault.STALL, Fault.RESET
 Step: TypeAlias = bytes | Fault
+_KEEPS = b"connection: keep-alive"
 
 
-def reply(status: int, body: Mapping[str, Any] | bytes | str, content_type: str = "application/json", **headers: str) -> bytes:
+def reply(
+    status: int, body: Mapping[str, Any] | bytes | str, content_type: str = "application/json", *, keep: bool = False, **headers: str
+) -> bytes:
     """A whole reply.
 
     Args:
         status: of HTTP.
         body: JSON data, or what is sent as it is.
         content_type: of the body.
+        keep: the connection serves a further request after it.
         headers: further ones, underscores for dashes.
     """
     data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    return _head(status, content_type, {"content-length": str(len(data)), **_named(headers)}) + data
+    return _head(status, content_type, {"content-length": str(len(data)), **_named(headers)}, keep) + data
 
 
-def stream(body: bytes, content_type: str, *, size: int | None = None, whole: bool = True, **headers: str) -> list[Step]:
+def stream(
+    body: bytes, content_type: str, *, size: int | None = None, whole: bool = True, keep: bool = False, **headers: str
+) -> list[Step]:
     """A reply in chunks, which arrive at the client's reader just as they are cut here.
 
     Args:
@@ -59,11 +66,12 @@ def stream(body: bytes, content_type: str, *, size: int | None = None, whole: bo
         content_type: of the body.
         size: bytes of a chunk; all in one when None.
         whole: whether the reply ends as HTTP wants it; a connection closed without that is a broken one.
+        keep: the connection serves a further request after it.
         headers: further ones, underscores for dashes.
     """
     cut = [body] if size is None else [body[i : i + size] for i in range(0, len(body), size)]
     framed = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in cut if piece)
-    return [_head(200, content_type, {"transfer-encoding": "chunked", **_named(headers)}), framed, *([b"0\r\n\r\n"] if whole else [])]
+    return [_head(200, content_type, {"transfer-encoding": "chunked", **_named(headers)}, keep), framed, *([b"0\r\n\r\n"] if whole else [])]
 
 
 def sse(*events: Mapping[str, Any] | str | tuple[str, Mapping[str, Any]]) -> bytes:
@@ -80,8 +88,8 @@ def _named(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def _head(status: int, content_type: str, headers: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} Scripted", f"content-type: {content_type}", "connection: close"]
+def _head(status: int, content_type: str, headers: Mapping[str, str], keep: bool) -> bytes:
+    lines = [f"HTTP/1.1 {status} Scripted", f"content-type: {content_type}", f"connection: {'keep-alive' if keep else 'close'}"]
     return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode()
 
 
@@ -105,6 +113,7 @@ class Faults:
     def __init__(self) -> None:
         self.requests: list[Received] = []
         self.unscripted: list[Received] = []
+        self.connections = 0
         self.hung_up = threading.Event()
         self._scripts: deque[tuple[Step, ...]] = deque()
         self._stop_here, self._stop = socket.socketpair()
@@ -134,6 +143,7 @@ class Faults:
             if self._stop_here in ready:
                 return
             connection, _ = self._listener.accept()
+            self.connections += 1
             thread = threading.Thread(target=self._serve, args=(connection,), name="faults connection")
             self._threads.append(thread)
             thread.start()
@@ -143,24 +153,32 @@ class Faults:
             connection.settimeout(10)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
-                request = _read(connection)
-                if request is None:
-                    return
-                self.requests.append(request)
-                if not self._scripts:
-                    self.unscripted.append(request)
-                    return
-                for step in self._scripts.popleft():
-                    if isinstance(step, bytes):
-                        connection.sendall(step)
-                    elif step is RESET:
-                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                        return
-                    else:
-                        self._stall(connection)
-                        return
+                while self._serve_one(connection):
+                    pass
             except OSError:  # the client is gone
                 self.hung_up.set()
+
+    def _serve_one(self, connection: socket.socket) -> bool:
+        """Whether the connection serves a further request."""
+        ready, _, _ = select.select([connection, self._stop_here], [], [])
+        request = _read(connection) if connection in ready else None
+        if request is None:
+            return False
+        self.requests.append(request)
+        if not self._scripts:
+            self.unscripted.append(request)
+            return False
+        steps = self._scripts.popleft()
+        for step in steps:
+            if isinstance(step, bytes):
+                connection.sendall(step)
+            elif step is RESET:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return False
+            else:
+                self._stall(connection)
+                return False
+        return bool(steps) and isinstance(steps[0], bytes) and _KEEPS in steps[0]
 
     def _stall(self, connection: socket.socket) -> None:
         ready, _, _ = select.select([connection, self._stop_here], [], [])

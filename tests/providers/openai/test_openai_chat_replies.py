@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -93,6 +94,8 @@ async def test_a_full_window_is_told_from_a_limit(faults: Faults, api: str) -> N
     data = chat_reply(finish="length") if api == "chat" else cut
     assert (await complete(faults, api, data, features={"context_window": 27})).stop is StopReason.CONTEXT_WINDOW
     assert (await complete(faults, api, data, features={"context_window": 28})).stop is StopReason.MAX_TOKENS
+    limited = dataclasses.replace(HELLO, settings=ModelSettings(max_tokens=7))
+    assert (await complete(faults, api, data, limited, features={"context_window": 27})).stop is StopReason.MAX_TOKENS
 
 
 async def test_tokens_that_are_not_reported_are_unknown(faults: Faults) -> None:

@@ -153,6 +153,14 @@ async def test_a_server_that_keeps_the_connection_open_after_the_end(faults: Fau
     assert faults.hung_up.wait(5)
 
 
+async def test_a_connection_serves_the_next_call_too(faults: Faults) -> None:
+    model = model_at(faults.url, "chat")
+    for _ in range(3):
+        faults.plays(*stream(sse(chat_chunk({"content": "Hi."}, finish="stop"), "[DONE]"), "text/event-stream", keep=True))
+        assert (await streamed(model, HELLO))[0] == "Hi."
+    assert faults.connections == 1
+
+
 @pytest.mark.parametrize(
     "data",
     [
