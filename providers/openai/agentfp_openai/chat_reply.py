@@ -19,7 +19,8 @@ from agentfp.model import (
     ToolCall,
     Usage,
 )
-from agentfp_openai.chat_request import THINKING_FIELDS
+from agentfp_openai.chat_request import CHAT, THINKING_FIELDS
+from agentfp_openai.request import note
 from agentfp_openai.usage import chat_usage, cut_off
 
 _STOPS: Mapping[str, StopReason] = {
@@ -100,8 +101,8 @@ class ChatReply:
         for name in THINKING_FIELDS:
             if (thought := delta.get(name)) and isinstance(thought, str):
                 self._thoughts.setdefault(name, []).append(thought)
-                if name == next(iter(self._thoughts)):  # some servers say it in both fields
-                    yield ThinkingChunk(self._whole[1].feed(thought))
+                if name == next(iter(self._thoughts)) and (whole := self._whole[1].feed(thought)):  # some servers say it in both fields
+                    yield ThinkingChunk(whole)
         if (details := delta.get("reasoning_details")) and isinstance(details, list):
             self._add_details(details)
         if (refusal := delta.get("refusal")) and isinstance(refusal, str):
@@ -213,7 +214,7 @@ def _same_detail(last: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
 
 
 def _meta(of: str, fields: Mapping[str, Any]) -> str | None:
-    return json.dumps({"openai.chat": {of: fields}}, ensure_ascii=False) if fields else None
+    return note(CHAT, {of: fields}) if fields else None
 
 
 def _text_of_parts(content: Any) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentfp.model import Message, ModelFeatureError, ModelRequest, ThinkingBlock, ToolCall
 from agentfp_openai.families import Family, check_sampling, effort_of
 from agentfp_openai.parts import chat_part
-from agentfp_openai.request import answer_schema, function, merged, report_omitted
+from agentfp_openai.request import answer_schema, function, merged, noted, report_omitted
 from agentfp_openai.server import Kind
 
+CHAT = "openai.chat"
+"""Under this name stands in ``provider_meta`` what is noted of a reply of this interface."""
 THINKING_FIELDS = ("reasoning_content", "reasoning")
 """Where compatible servers put the text of a model's thinking, and read it back."""
 
@@ -96,6 +97,5 @@ def _thinking(block: ThinkingBlock) -> dict[str, Any]:
 
 def _meta(text: str | None, of: str) -> dict[str, Any]:
     """Fields that came with a message or a call and go back with it."""
-    meta = json.loads(text).get("openai.chat") if text else None
-    fields = meta.get(of) if isinstance(meta, dict) else None
+    fields = noted(CHAT, text).get(of)
     return fields if isinstance(fields, dict) else {}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentfp.events import ThinkingOmitted
+from agentfp.http import without_surrogates
 from agentfp.model import ModelRequest, ThinkingBlock, ToolSpec
 from agentfp_openai.strict import strict_form
 
@@ -57,6 +58,31 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         else:
             body[key] = value
     return body
+
+
+def note(interface: str, facts: Mapping[str, Any]) -> str:
+    """Facts of a reply as ``provider_meta``.
+
+    Args:
+        interface: name of the interface that they belong to.
+        facts: JSON data.
+    """
+    return without_surrogates(json.dumps({interface: facts}, ensure_ascii=False))
+
+
+def noted(interface: str, text: str | None) -> dict[str, Any]:
+    """The facts that an interface noted; none where the ``provider_meta`` is another's.
+
+    Args:
+        interface: its name.
+        text: the ``provider_meta``.
+    """
+    try:
+        meta = json.loads(text) if text else None
+    except ValueError:
+        meta = None
+    facts = meta.get(interface) if isinstance(meta, dict) else None
+    return facts if isinstance(facts, dict) else {}
 
 
 def report_omitted(model: str, request: ModelRequest, goes_back: Callable[[ThinkingBlock], bool]) -> None:

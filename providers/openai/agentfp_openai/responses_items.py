@@ -6,13 +6,13 @@ message's own fields (its id, its phase) must come back too, they are noted on t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentfp.http import without_surrogates
 from agentfp.model import Message, ProviderProtocolError, ThinkingBlock, ToolCall
+from agentfp_openai.request import note, noted
 
 BETWEEN_MESSAGES = "\n\n"
 _META = "openai.responses"
@@ -74,7 +74,7 @@ def parse(items: Sequence[Any]) -> Parsed:
     if _needs_notes(items):
         blocks = blocks or [("", {})]
         blocks[0][1]["messages"] = messages
-    thinking = tuple(ThinkingBlock(text, redacted=not text, provider_meta=_meta(**noted)) for text, noted in blocks)
+    thinking = tuple(ThinkingBlock(text, redacted=not text, provider_meta=_meta(**facts)) for text, facts in blocks)
     return Parsed(BETWEEN_MESSAGES.join(text for text in texts if text), tuple(calls), thinking, refused)
 
 
@@ -115,13 +115,13 @@ def items_of(message: Message) -> Iterator[dict[str, Any]]:
         message: of the assistant.
     """
     placed: list[tuple[int, dict[str, Any]]] = []
-    noted: list[Mapping[str, Any]] = []
+    notes: list[Mapping[str, Any]] = []
     for block in message.thinking:
         meta = meta_of(block.provider_meta)
-        noted += meta.get("messages", [])
+        notes += meta.get("messages", [])
         if "item" in meta:
             placed.append((meta["at"], meta["item"]))
-    placed += _message_items(message.text, noted)
+    placed += _message_items(message.text, notes)
     for call in message.tool_calls:
         meta = meta_of(call.provider_meta)
         item = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments_json}
@@ -129,33 +129,32 @@ def items_of(message: Message) -> Iterator[dict[str, Any]]:
     return (item for _, item in sorted(placed, key=lambda pair: pair[0]))
 
 
-def _message_items(text: str, noted: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _message_items(text: str, notes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
     if not text:
         return
-    if not noted:
+    if not notes:
         yield -1, {"type": "message", "role": "assistant", "content": text}
         return
-    lengths = [note["length"] for note in noted if note["length"]]
+    lengths = [one["length"] for one in notes if one["length"]]
     whole = sum(lengths) + len(BETWEEN_MESSAGES) * (len(lengths) - 1) == len(text)
     begin = 0
-    for note in noted:
-        said = text[begin : begin + note["length"]] if whole else text
+    for one in notes:
+        said = text[begin : begin + one["length"]] if whole else text
         if said:
             content = [{"type": "output_text", "text": said, "annotations": []}]
-            yield note["at"], {"status": "completed", **note["own"], "type": "message", "role": "assistant", "content": content}
+            yield one["at"], {"status": "completed", **one["own"], "type": "message", "role": "assistant", "content": content}
         if not whole:
             return  # it was changed since, so nobody knows which part of it is whose
-        begin += note["length"] + (len(BETWEEN_MESSAGES) if note["length"] else 0)
+        begin += one["length"] + (len(BETWEEN_MESSAGES) if one["length"] else 0)
 
 
 def meta_of(text: str | None) -> Mapping[str, Any]:
     """What this interface noted on a block or a call; empty for those of another one."""
-    meta = json.loads(text).get(_META) if text else None
-    return meta if isinstance(meta, dict) else {}
+    return noted(_META, text)
 
 
-def _meta(**noted: Any) -> str:
-    return json.dumps({_META: noted}, ensure_ascii=False)
+def _meta(**facts: Any) -> str:
+    return note(_META, facts)
 
 
 def _without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class ResponsesReply:
         """
         if not isinstance(event, Mapping):
             raise ProviderProtocolError(f"the provider sent a {type(event).__name__} where an event belongs")
-        kind = event.get("type")
+        kind = _text_or_none(event.get("type"))
         if kind in _TEXTS:
             yield from self._text(event)
         elif kind in _THOUGHTS:
@@ -101,7 +101,8 @@ class ResponsesReply:
         thinking = (event.get("item_id"), event.get("summary_index"))
         delta = delta if self._thinking in (None, thinking) else BETWEEN_MESSAGES + delta
         self._thinking = thinking
-        yield ThinkingChunk(self._whole[1].feed(delta))
+        if whole := self._whole[1].feed(delta):
+            yield ThinkingChunk(whole)
 
     def _parsed(self) -> Parsed:
         return parse(self._reply.get("output") or self._items)

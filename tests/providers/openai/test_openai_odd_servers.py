@@ -6,19 +6,28 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentfp.model import ProviderProtocolError, StopReason, ToolCall, Usage
+from agentfp.model import ModelError, ModelRequest, ProviderProtocolError, StopReason, TextChunk, ThinkingBlock, ToolCall, Usage
+from agentfp_openai.chat_reply import ChatReply
+from agentfp_openai.chat_request import chat_body
+from agentfp_openai.families import Family
+from agentfp_openai.responses_reply import ResponsesReply
+from agentfp_openai.responses_request import responses_body
 from tests.providers.faults import STALL, Faults, sse, stream
 from tests.providers.openai.replying import PARIS, ROME, complete, stream_of
 from tests.providers.openai.samples import (
     CHAT_USAGE,
     HELLO,
+    assistant,
     chat_chunk,
     chat_reply,
     model_at,
     responses_reply,
     said,
     streamed,
+    user,
 )
 
 pytestmark = pytest.mark.anyio
@@ -184,3 +193,90 @@ async def test_what_is_no_reply_over_chat(faults: Faults, data: Any) -> None:
 async def test_content_in_parts(faults: Faults) -> None:
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hi."}]
     assert (await complete(faults, "chat", chat_reply(parts))).text == "Hi."  # type: ignore[arg-type]
+
+
+WORDS = [
+    "arguments",
+    "annotations",
+    "choices",
+    "code",
+    "completion_tokens",
+    "content",
+    "delta",
+    "encrypted_content",
+    "error",
+    "finish_reason",
+    "function",
+    "id",
+    "incomplete_details",
+    "index",
+    "item",
+    "item_id",
+    "message",
+    "name",
+    "object",
+    "output",
+    "output_index",
+    "phase",
+    "prompt_tokens",
+    "reason",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "refusal",
+    "response",
+    "status",
+    "summary",
+    "text",
+    "tool_calls",
+    "type",
+    "usage",
+]
+KINDS = [
+    "error",
+    "function_call",
+    "message",
+    "output_text",
+    "reasoning",
+    "refusal",
+    "response.completed",
+    "response.output_item.done",
+    "response.output_text.delta",
+]
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers(-1, 2)
+    | st.text(max_size=2)
+    | st.sampled_from([*KINDS, "\ud83d", "completed", "failed", "stop"])
+)
+anything = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5), max_leaves=20
+)
+
+
+@given(st.lists(anything, max_size=4))
+def test_whatever_a_server_sends_is_a_reply_or_a_typed_error(sent: list[Any]) -> None:
+    for reply in (ChatReply(), ResponsesReply()):
+        shown = ""
+        try:
+            for data in sent:
+                for chunk in reply.add(data):
+                    shown += chunk.text if isinstance(chunk, TextChunk) else ""
+            if isinstance(reply, ChatReply):
+                shown += "".join(chunk.text for chunk in reply.finished())
+            got = reply.response(HELLO, 10, None)
+        except ModelError:
+            continue
+        assert shown == got.text or not shown
+        back = ModelRequest(system="", messages=(assistant(got.text, *got.tool_calls, thinking=got.thinking),))
+        json.dumps(chat_body("m", back, kind="compatible", family=Family(), effort=None, streaming=False))
+        json.dumps(responses_body("m", back, kind="openai", family=Family(), effort=None, summary=None, streaming=False))
+
+
+@pytest.mark.parametrize("meta", ["[]", "5", "no JSON", '{"openai.chat": 5, "openai.responses": []}', '{"other": {}}'])
+async def test_notes_of_another_provider_are_left_alone(faults: Faults, meta: str) -> None:
+    message = assistant("x", ToolCall("c1", "now", "{}", meta), thinking=(ThinkingBlock("hm", provider_meta=meta),))
+    request = ModelRequest(system="", messages=(user("?"), message))
+    await complete(faults, "chat", chat_reply(), request)
+    await complete(faults, "responses", responses_reply(said("x")), request)
