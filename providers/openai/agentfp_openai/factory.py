@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from agentfp.http import HttpOptions, takes_http_options
+from agentfp.http import HttpOptions, shows_http_options
 from agentfp.model import ModelCatalog, ModelFeatures
 from agentfp.plugin import ConfigError, nearest
 from agentfp_openai.chat import ChatModel
@@ -39,7 +39,6 @@ def catalog() -> ModelCatalog:
     return ModelCatalog.of_package("agentfp_openai")
 
 
-@takes_http_options
 def openai(
     model_name: str,
     *,
@@ -52,9 +51,9 @@ def openai(
     reasoning_effort: str | None = None,
     reasoning_summary: str | None = None,
     features: Mapping[str, Any] | None = None,
-    http: HttpOptions,
+    **options: Any,
 ) -> ChatModel | ResponsesModel:
-    """A model of OpenAI, of Azure, or of a compatible server. The fields of ``HttpOptions`` are settings too.
+    """A model of OpenAI, of Azure, or of a compatible server.
 
     Args:
         model_name: the model's id; OpenAI's default model when empty. On Azure the name of the deployment.
@@ -68,13 +67,14 @@ def openai(
         reasoning_effort: how much the model thinks: ``none``, ``minimal``, ``low``, ``medium``, ``high``, ``xhigh``, ``max``.
         reasoning_summary: ``auto``, ``concise`` or ``detailed``: a summary of the thinking to read, over Responses.
         features: fields of ``ModelFeatures`` in which this model differs from what is assumed.
-        http: timeouts, pool, proxy, retries.
+        options: fields of ``agentfp.http.HttpOptions``: timeouts, pool, proxy, retries.
 
     Raises:
         ConfigError: settings that cannot be; names all of them.
     """
     problems = _problems(api, reasoning_effort, reasoning_summary)
     stated = _stated(features, problems)
+    http = _http(options, problems)
     where = server(
         api_key=api_key,
         base_url=base_url,
@@ -87,6 +87,18 @@ def openai(
     known = dataclasses.replace(_features(name, where.kind), **stated)
     kind = _APIS[api or ("chat" if where.kind == "compatible" else "responses")]
     return kind(name, server=where, features=known, options=http, reasoning_effort=reasoning_effort, reasoning_summary=reasoning_summary)
+
+
+shows_http_options(openai)  # type: ignore[type-var]
+_OWN = tuple(name for name in inspect.signature(openai).parameters if name != "model_name")
+
+
+def _http(options: Mapping[str, Any], problems: list[str]) -> HttpOptions | None:
+    try:
+        return HttpOptions.of("openai", options, own=_OWN)
+    except ConfigError as error:
+        problems += error.problems
+        return None
 
 
 def openai_chat(model_name: str, **settings: Any) -> ChatModel | ResponsesModel:
