@@ -1,15 +1,18 @@
 """The names for people who write a provider that speaks HTTP. Loads httpx."""
 
 from agentfp_core.http import HttpStream, ModelHttp
-from agentfp_core.http_errors import Explain, error_of_data, error_of_reply, retry_after
-from agentfp_core.http_options import Authorize, HttpOptions, HttpReply, HttpRequest
+from agentfp_core.http_errors import Explain, Explained, error_of_data, error_of_reply, retry_after
+from agentfp_core.http_options import Authorize, HttpOptions, HttpReply, HttpRequest, shows_http_options
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.retrying import RetryPolicy
 from agentfp_core.sse import Decoder, NdjsonDecoder, ServerSentEvent, SseDecoder, parse_json
+from agentfp_core.whole_text import WholeText
 
 __all__ = [
     "Authorize",
     "Decoder",
     "Explain",
+    "Explained",
     "HttpOptions",
     "HttpReply",
     "HttpRequest",
@@ -19,8 +22,11 @@ __all__ = [
     "RetryPolicy",
     "ServerSentEvent",
     "SseDecoder",
+    "WholeText",
     "error_of_data",
     "error_of_reply",
     "parse_json",
     "retry_after",
+    "shows_http_options",
+    "without_surrogates",
 ]

@@ -93,6 +93,7 @@ class ModelHttp:
         authorize: gives the headers that authorise an attempt.
         explain: tells the provider's own error codes apart; see :mod:`agentfp_core.http_errors`.
         options: timeouts, pool, proxy, retries.
+        unreachable: what to do when no connection comes about, where that is known better than in general.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class ModelHttp:
         authorize: Authorize | None = None,
         explain: Explain | None = None,
         options: HttpOptions | None = None,
+        unreachable: str = "is the server up, and are base_url and proxy right?",
     ) -> None:
         self.provider = provider
         self.model = model
@@ -112,6 +114,7 @@ class ModelHttp:
         self._pool = (self.base_url, self.options.pool_key())
         self._authorize = authorize
         self._explain = explain
+        self._unreachable = unreachable
 
     def __repr__(self) -> str:
         return f"ModelHttp({self.provider!r}, {self.model!r})"
@@ -218,6 +221,7 @@ class ModelHttp:
             named |= self._authorize(HttpRequest(method, url, named, content))
         try:
             built = client.build_request(method, url, content=content, headers=named)
+            built.stream = _Body(content)
         except (TypeError, ValueError, httpx.InvalidURL) as error:
             raise self._unsendable(error) from None
         try:
@@ -274,7 +278,7 @@ class ModelHttp:
         elif timeout:
             said = f"{what}: nothing was heard for {options.silence_timeout:g} s; try again, or raise silence_timeout"
         elif isinstance(error, httpx.ConnectError):
-            said = f"no connection ({type(error).__name__}); is the server up, and are base_url and proxy right?"
+            said = f"no connection ({type(error).__name__}); {self._unreachable}"
         else:
             said = f"{what} ({type(error).__name__}); try again"
         kind = ModelTimeoutError if timeout else ModelConnectionError
@@ -332,12 +336,33 @@ class ModelHttp:
             ) from None
 
 
+class _Body(httpx.AsyncByteStream):
+    """The bytes of a request. httpx's own stream is a generator, which nobody ends when writing fails; see :func:`_leave`."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._content)
+
+
+class _Once(AsyncIterator[bytes]):
+    def __init__(self, content: bytes) -> None:
+        self._left = [content]
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
+
+
 async def _leave(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
     """Close a reply, and run what httpx has open inside to its end: trio complains of generators that nobody ended."""
     with anyio.CancelScope(shield=True):
         await response.aclose()
         with contextlib.suppress(Exception):
-            await anext(chunks, None)
+            while await anext(chunks, None) is not None:  # what was read already comes first
+                pass
 
 
 class _Kept:

@@ -5,6 +5,8 @@ The rules of server-sent events are those of the HTML standard, "Interpreting an
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -57,7 +59,7 @@ class ServerSentEvent:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """JSON of a provider.
+    """JSON of a provider. Texts in it may hold halves of characters; ``WholeText`` puts them together.
 
     Raises:
         ProviderProtocolError: it is none; the message says where it breaks off and holds nothing of it.
@@ -65,6 +67,8 @@ def parse_json(text: str | bytes) -> Any:
     try:
         return pydantic_core.from_json(text)
     except ValueError as error:
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(text)  # it takes halves of characters, and is slower
         msg = f"the provider sent {len(text)} characters that are no JSON ({_place(error)}); if it happens again, report it to the provider"
         raise ProviderProtocolError(msg) from error
 

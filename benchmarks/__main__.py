@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.harness import options, publish
 
-SCRIPTS = ("iteration", "batches", "concurrency", "memory", "imports", "cli_start")
+SCRIPTS = ("iteration", "batches", "concurrency", "memory", "imports", "cli_start", "streams")
 
 
 def main() -> None:
