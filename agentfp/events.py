@@ -36,6 +36,7 @@ from agentfp_core.events.error import (
     ReliabilityRecovered,
     ReliabilityRetried,
     Retried,
+    RuleFailed,
 )
 from agentfp_core.events.hook import PluginFailed, PluginSlow, VerdictFiled
 from agentfp_core.events.message import MessageAdded, MessageRepaired, ProposedCall, Thinking
@@ -118,6 +119,7 @@ __all__ = [
     "Retracted",
     "Retried",
     "RouteDecided",
+    "RuleFailed",
     "RunCancelled",
     "RunConfigured",
     "RunEnded",
