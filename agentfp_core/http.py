@@ -340,7 +340,8 @@ async def _leave(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None
     with anyio.CancelScope(shield=True):
         await response.aclose()
         with contextlib.suppress(Exception):
-            await anext(chunks, None)
+            while await anext(chunks, None) is not None:  # what had come in already
+                pass
 
 
 class _Kept:

@@ -264,6 +264,16 @@ async def test_cancelling_a_call_closes_its_connection_and_the_next_call_is_serv
             assert (await client.post("/x", {})).json() == {"n": 2}
 
 
+async def test_leaving_a_stream_of_which_more_has_come_in_leaves_nothing_open() -> None:
+    async def at_once(stream: anyio.abc.SocketStream) -> None:
+        pieces = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [b"data: a\n\n"] * 20)
+        await stream.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + pieces)
+
+    async with loopback(at_once) as server, http(server.url).open("/x", {}) as stream:
+        assert (await anext(stream.read(SseDecoder()))).data == "a"
+    gc.collect()  # trio warns of generators that nobody ended, which is an error
+
+
 async def test_leaving_a_stream_early_closes_its_connection() -> None:
     async with loopback(chunked([b"data: a\n\n"], stall=True)) as server:
         async with http(server.url).open("/x", {}) as stream:
