@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-
 MAX_NODES = 20_000
 """What a written out schema may hold. One that refers to itself in clever ways would grow without end, and goes out as it is."""
 

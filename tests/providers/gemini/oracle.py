@@ -13,7 +13,7 @@ from tests.providers.faults import Faults, reply
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the SDK's own, while it is imported
     from google import genai
-    from google.genai import types
+    from google.genai import types as types
 
 _KINDS: Mapping[str, Any] = {
     "systemInstruction": types.Content,
@@ -21,7 +21,7 @@ _KINDS: Mapping[str, Any] = {
     "generationConfig": types.GenerationConfig,
 }
 _LISTS: Mapping[str, Any] = {"contents": types.Content, "tools": types.Tool, "safetySettings": types.SafetySetting}
-_ROUND = {"by_alias": True, "exclude_none": True, "mode": "json"}
+_ROUND: dict[str, Any] = {"by_alias": True, "exclude_none": True, "mode": "json"}
 
 
 def check_body(body: Mapping[str, Any]) -> None:
