@@ -169,6 +169,8 @@ class Reading:
         if text is not None and not isinstance(text, str):
             raise self._malformed("a text that is none")
         if part.get("thought") is True and text is not None:
+            if signature is not None:
+                self._end_thought()  # a signature is for just the text that it comes with
             self._thought.append(text)
             if signature is not None:
                 self._end_thought(signature)

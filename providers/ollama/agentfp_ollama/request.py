@@ -92,9 +92,9 @@ class Bodies:
     def _think(self, tokens: int | None) -> bool | None:
         if tokens is None or (tokens == 0 and not self._features.thinking):
             return None
-        if tokens > 0:
-            raise self._refuse("thinking budget (thinking_tokens above 0)", 'switch it on with extra={"think": True}')
-        return False
+        if not self._features.thinking:
+            raise self._refuse("thinking (thinking_tokens)", "leave it out")
+        return tokens > 0
 
     def _message(self, message: Message) -> dict[str, Any]:
         made: dict[str, Any] = {"role": message.role, "content": message.text}

@@ -120,8 +120,8 @@ def _joined(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for item in parts:
         before = made[-1] if made else {}
         alike = "text" in item and "text" in before and item.get("thought") == before.get("thought")
-        if alike and "thoughtSignature" not in before and ("thoughtSignature" not in item or item.get("thought")):
-            made[-1] = {**before, **item, "text": before["text"] + item["text"]}
+        if alike and "thoughtSignature" not in before and "thoughtSignature" not in item:
+            made[-1] = {**before, "text": before["text"] + item["text"]}
         else:
             made.append(dict(item))
     return made

@@ -72,7 +72,8 @@ def test_the_room_for_the_context() -> None:
     assert body_of(asking(settings=ModelSettings(extra={"options": {"num_ctx": 1}})), num_ctx=4096)["options"] == {"num_ctx": 1}
 
 
-def test_thinking_is_switched_by_extra_and_off_by_a_budget_of_nothing() -> None:
+def test_thinking_is_switched_on_and_off_by_a_budget_and_set_by_extra() -> None:
+    assert body_of(asking(settings=ModelSettings(thinking_tokens=100)))["think"] is True
     assert body_of(asking(settings=ModelSettings(extra={"think": "high"})))["think"] == "high"
     assert body_of(asking(settings=ModelSettings(thinking_tokens=0)))["think"] is False
     assert "think" not in body_of(asking(settings=ModelSettings(thinking_tokens=0)), "llama3.2")
@@ -82,7 +83,7 @@ def test_thinking_is_switched_by_extra_and_off_by_a_budget_of_nothing() -> None:
     ("model", "request_", "says"),
     [
         ("m", asking(tools=(LOOK,), tool_choice="look"), "forced tool choice (forced_tool_choice)"),
-        ("m", asking(settings=ModelSettings(thinking_tokens=100)), "thinking budget (thinking_tokens above 0)"),
+        ("llama3.2", asking(settings=ModelSettings(thinking_tokens=100)), "thinking (thinking_tokens)"),
         ("gemma3:4b", asking(tools=(LOOK,)), "tools"),
         ("llama3.2:1b", asking(Message("1", "user", "x", parts=(ImagePart("image/png", b"x"),))), "images"),
         ("m", asking(Message("1", "user", "x", parts=(ImagePart("image/png", url="https://e.org/x"),))), "images by URL"),
