@@ -110,10 +110,9 @@ class GeminiModel:
             try:
                 async with self._http.open(f"{self._path}:streamGenerateContent?alt=sse", body, request) as reply:
                     request_id = reply.request_id
-                    async with contextlib.aclosing(reply.read(SseDecoder())) as events:
-                        async for event in events:
-                            for chunk in reading.feed(event.json()):
-                                yield chunk
+                    async for event in reply.read(SseDecoder()):
+                        for chunk in reading.feed(event.json()):
+                            yield chunk
             except ModelConnectionError:
                 if not reading.ended:  # what breaks after the end of a reply took nothing away
                     raise

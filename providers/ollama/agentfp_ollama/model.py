@@ -144,10 +144,9 @@ class OllamaModel:
             try:
                 async with self._http.open("/api/chat", body, request, accept="application/x-ndjson") as reply:
                     request_id = reply.request_id
-                    async with contextlib.aclosing(reply.read(NdjsonDecoder())) as pieces:
-                        async for piece in pieces:
-                            for chunk in reading.feed(piece):
-                                yield chunk
+                    async for piece in reply.read(NdjsonDecoder()):
+                        for chunk in reading.feed(piece):
+                            yield chunk
             except ModelConnectionError:
                 if not reading.ended:  # what breaks after the end of a reply took nothing away
                     raise
