@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from agentfp.http import HttpOptions, HttpRequest, ModelHttp, SseDecoder
+from agentfp.http import HttpOptions, HttpRequest, ModelHttp, SseDecoder, shows_http_options
 from agentfp.model import (
     ModelAuthenticationError,
     ModelChunk,
@@ -28,6 +28,7 @@ BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 
+@shows_http_options
 class GeminiModel:
     """A model of the Gemini API, of Vertex AI, or of a server that speaks the same.
 

@@ -104,7 +104,7 @@ class Reading:
         if not isinstance(data, Mapping):
             raise self._malformed("a reply that is no object")
         self._count(data.get("usageMetadata"))
-        if "error" in data:
+        if data.get("error"):
             raise error_of_data(self._provider, self._model, 0, data, explain)
         for name in ("responseId", "modelVersion"):
             if isinstance(data.get(name), str):

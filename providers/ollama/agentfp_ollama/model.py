@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
-from agentfp.http import HttpOptions, HttpRequest, ModelHttp, NdjsonDecoder
+from agentfp.http import HttpOptions, HttpRequest, ModelHttp, NdjsonDecoder, shows_http_options
 from agentfp.model import (
     ModelCatalog,
     ModelChunk,
@@ -37,6 +37,7 @@ USUAL = ModelFeatures(
 """What a model has unless the data or the server says otherwise."""
 
 
+@shows_http_options
 class OllamaModel:
     """A model of an Ollama server.
 

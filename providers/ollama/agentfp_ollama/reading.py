@@ -55,7 +55,7 @@ class Reading:
         """
         if not isinstance(data, Mapping):
             raise self._malformed("a reply that is no object")
-        if "error" in data:
+        if data.get("error"):
             raise error_of_data(self._provider, self._model, 0, data, self._explain)
         if isinstance(data.get("model"), str):
             self._answered_by = data["model"]

@@ -45,13 +45,18 @@ def test_a_wrong_setting_is_refused_with_the_nearest_name(settings: dict[str, An
     assert "k3y" not in str(caught.value)
 
 
-def test_a_config_file_names_it(tmp_path: Path) -> None:
+def test_a_config_file_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "k3y")
     path = tmp_path / "agentfp.toml"
     path.write_text(
         'version = 1\n[agent]\nmodel = "fast"\n[models.fast]\nuse = "gemini:gemini-3.8-flash"\nretries = { attempts = 5 }\n'
         'api_key = { env = "GEMINI_API_KEY" }\n'
     )
     assert not load_config(path).check().problems
+    path.write_text(path.read_text() + "silence_timout = 5\n")
+    (problem,) = load_config(path).check().problems
+    assert "agentfp.toml:8" in str(problem)
+    assert "did you mean 'silence_timeout'" in str(problem)
 
 
 @pytest.mark.anyio
