@@ -1,7 +1,7 @@
 """The names for people who write a provider that speaks HTTP. Loads httpx."""
 
 from agentfp_core.http import HttpStream, ModelHttp
-from agentfp_core.http_errors import Explain, error_of_data, error_of_reply, retry_after
+from agentfp_core.http_errors import Explain, Explained, error_of_data, error_of_reply, retry_after
 from agentfp_core.http_options import Authorize, HttpOptions, HttpReply, HttpRequest
 from agentfp_core.retrying import RetryPolicy
 from agentfp_core.sse import Decoder, NdjsonDecoder, ServerSentEvent, SseDecoder, parse_json
@@ -10,6 +10,7 @@ __all__ = [
     "Authorize",
     "Decoder",
     "Explain",
+    "Explained",
     "HttpOptions",
     "HttpReply",
     "HttpRequest",

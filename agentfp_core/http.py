@@ -93,6 +93,7 @@ class ModelHttp:
         authorize: gives the headers that authorise an attempt.
         explain: tells the provider's own error codes apart; see :mod:`agentfp_core.http_errors`.
         options: timeouts, pool, proxy, retries.
+        unreachable: what to do when no connection comes about, where that is known better than in general.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class ModelHttp:
         authorize: Authorize | None = None,
         explain: Explain | None = None,
         options: HttpOptions | None = None,
+        unreachable: str = "is the server up, and are base_url and proxy right?",
     ) -> None:
         self.provider = provider
         self.model = model
@@ -112,6 +114,7 @@ class ModelHttp:
         self._pool = (self.base_url, self.options.pool_key())
         self._authorize = authorize
         self._explain = explain
+        self._unreachable = unreachable
 
     def __repr__(self) -> str:
         return f"ModelHttp({self.provider!r}, {self.model!r})"
@@ -274,7 +277,7 @@ class ModelHttp:
         elif timeout:
             said = f"{what}: nothing was heard for {options.silence_timeout:g} s; try again, or raise silence_timeout"
         elif isinstance(error, httpx.ConnectError):
-            said = f"no connection ({type(error).__name__}); is the server up, and are base_url and proxy right?"
+            said = f"no connection ({type(error).__name__}); {self._unreachable}"
         else:
             said = f"{what} ({type(error).__name__}); try again"
         kind = ModelTimeoutError if timeout else ModelConnectionError

@@ -6,6 +6,7 @@ import datetime
 import email.utils
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pydantic_core
@@ -23,9 +24,25 @@ from agentfp_core.errors import (
     ModelTimeoutError,
 )
 
-Explain: TypeAlias = Callable[[int, Any], type[ModelError] | None]
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What a provider's own error means, where its class does not say all.
+
+    Args:
+        kind: the error's class; None leaves it to the status.
+        advice: what to do, in place of the usual words; holds nothing of the request.
+        retry_after: seconds that the body asks to wait; a header goes before it.
+    """
+
+    kind: type[ModelError] | None = None
+    advice: str | None = None
+    retry_after: float | None = None
+
+
+Explain: TypeAlias = Callable[[int, Any], "type[ModelError] | Explained | None"]
 """Tells a provider's own errors apart: takes the status (0 in the middle of a stream) and the JSON body (None when it is none), and
-gives the error's class; None leaves it to the status."""
+gives the error's class, or that and more as :class:`Explained`; None leaves it to the status."""
 
 _ADVICE: Mapping[type[ModelError], str] = {
     ModelAuthenticationError: "check the key, and that it may use this model",
@@ -95,8 +112,12 @@ def error_of_data(provider: str, model: str, status: int, data: Any, explain: Ex
         explain: tells the provider's own codes apart.
         facts: further facts of a ``ModelError``.
     """
-    kind = (explain(status, data) if explain is not None else None) or class_of_status(status)
-    advice = next(text for known, text in _ADVICE.items() if issubclass(kind, known)) if issubclass(kind, tuple(_ADVICE)) else "try again"
+    found = explain(status, data) if explain is not None else None
+    told = found if isinstance(found, Explained) else Explained(found)
+    kind = told.kind or class_of_status(status)
+    advice = told.advice or next((text for known, text in _ADVICE.items() if issubclass(kind, known)), "try again")
+    if facts.get("retry_after") is None:
+        facts["retry_after"] = told.retry_after
     said = ", ".join(([f"status {status}"] if status else []) + codes_of(data))
     wait = facts.get("retry_after")
     stated = f"; it asks to wait {wait:g} s" if wait is not None else ""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from agentfp_core.errors import ConfigError, nearest
 from agentfp_core.http_errors import request_id_of
 from agentfp_core.retrying import RetryPolicy
 from agentfp_core.sse import parse_json
@@ -54,6 +56,71 @@ class HttpOptions:
             self.proxy,
             self.verify,
         )
+
+    @classmethod
+    def of(cls, provider: str, settings: Mapping[str, Any], *, own: Iterable[str] = ()) -> HttpOptions:
+        """Options of a provider's keyword settings.
+
+        Args:
+            provider: its name, for errors.
+            settings: by the names above. ``retries`` may be the number of attempts, or a mapping of a ``RetryPolicy``'s fields.
+            own: names of the provider's other settings, which a misspelt one may have meant.
+
+        Raises:
+            ConfigError: names all that are no setting, with the nearest one, and all values that cannot be.
+        """
+        names = [f.name for f in dataclasses.fields(cls)]
+        accepted = [*own, *names]
+        problems = [f"provider {provider!r} has no setting {name!r}; {nearest(name, accepted)}" for name in settings if name not in names]
+        values = {name: value for name, value in settings.items() if name in names}
+        problems += [f"{name} of provider {provider!r} takes {_FITS[name][0]}" for name in values if not _FITS[name][1](values[name])]
+        if not problems and "retries" in values:
+            values["retries"] = _retries(values["retries"])
+        if problems:
+            raise ConfigError(problems)
+        return cls(**values)
+
+
+def _above_zero(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and _above_zero(value)
+
+
+def _is_headers(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
+
+
+_POLICY = tuple(f.name for f in dataclasses.fields(RetryPolicy))
+_SECONDS = ("a number of seconds above 0", _above_zero)
+_COUNT = ("a whole number above 0", _whole)
+_FITS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "connect_timeout": _SECONDS,
+    "silence_timeout": _SECONDS,
+    "max_connections": _COUNT,
+    "pool_timeout": _SECONDS,
+    "keepalive": _SECONDS,
+    "proxy": ("the URL of a proxy", lambda value: value is None or isinstance(value, str)),
+    "verify": ("True, False, a path or an SSL context", lambda value: isinstance(value, (bool, str, ssl.SSLContext))),
+    "headers": ("names of headers and their texts", _is_headers),
+    "retries": (
+        "a whole number of attempts, a RetryPolicy, or a mapping of its fields",
+        lambda value: isinstance(value, (int, Mapping, RetryPolicy)) and not isinstance(value, bool),
+    ),
+    "max_reply_bytes": _COUNT,
+}
+
+
+def _retries(value: Any) -> RetryPolicy:
+    if isinstance(value, RetryPolicy):
+        return value
+    fields = value if isinstance(value, Mapping) else {"attempts": value}
+    unknown = [f"retries has no {name!r}; {nearest(str(name), _POLICY)}" for name in fields if name not in _POLICY]
+    if unknown:
+        raise ConfigError(unknown)
+    return RetryPolicy(**fields)
 
 
 @dataclass(frozen=True, slots=True)
