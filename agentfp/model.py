@@ -1,6 +1,7 @@
 """The names for people who write a provider."""
 
 from agentfp_core.block_order import PlacedCall, PlacedThinking, block_meta, ordered_blocks
+from agentfp_core.closed_schema import closed_schema
 from agentfp_core.errors import (
     CircuitOpenError,
     ContentFilterError,
@@ -77,6 +78,7 @@ __all__ = [
     "ToolSpec",
     "Usage",
     "block_meta",
+    "closed_schema",
     "ordered_blocks",
     "resolve_model",
     "settled_marks",

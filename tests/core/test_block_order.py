@@ -19,7 +19,9 @@ kinds = st.one_of(
 
 def kept(blocks: list[tuple[str, str]]) -> Message:
     """A message made of a reply's blocks, as a provider would."""
-    text, calls, thinking = "", [], []
+    text = ""
+    calls: list[ToolCall] = []
+    thinking: list[ThinkingBlock] = []
     for kind, value in blocks:
         if kind == "text":
             text += value
