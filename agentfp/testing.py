@@ -1,8 +1,16 @@
-"""The names for people who test their agents, plugins and providers. pytest finds the fixtures by itself."""
+"""The names for people who test their agents, plugins and providers. pytest finds the fixtures by itself.
+
+The classes of checks of models are loaded when they are used, for they need pytest.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from agentfp_core.clock import CountingIds, StepClock
 from agentfp_core.testing.called import Called, assert_called, assert_not_called, calls_of
 from agentfp_core.testing.check import PluginCheckError, check_plugin
+from agentfp_core.testing.conformance.server import WireServer
+from agentfp_core.testing.conformance.wire import Broken, Endpoint, Refusal, SeenRequest, Wire, WireReply, cut
 from agentfp_core.testing.harness import Harness, Outcome
 from agentfp_core.testing.installed import PluginDist
 from agentfp_core.testing.overriding import override
@@ -12,21 +20,36 @@ from agentfp_core.testing.scripted import AutoModel, ScriptedModel, ScriptExhaus
 from agentfp_core.testing.subject import CheckReport
 from agentfp_core.testing.watch import HookCall
 
+if TYPE_CHECKING:
+    from agentfp_core.testing.conformance.live import LiveModelConformance
+    from agentfp_core.testing.conformance.suite import ModelConformance
+    from agentfp_core.testing.conformance.wrappers import WrapperConformance
+
 __all__ = [
     "AutoModel",
+    "Broken",
     "Called",
     "CheckReport",
     "CountingIds",
+    "Endpoint",
     "Harness",
     "HookCall",
+    "LiveModelConformance",
+    "ModelConformance",
     "Outcome",
     "PluginCheckError",
     "PluginDist",
     "RealModelRefusedError",
+    "Refusal",
     "ScriptExhaustedError",
     "ScriptedModel",
+    "SeenRequest",
     "StandInsOnly",
     "StepClock",
+    "Wire",
+    "WireReply",
+    "WireServer",
+    "WrapperConformance",
     "assert_called",
     "assert_not_called",
     "assert_record_valid",
@@ -34,6 +57,22 @@ __all__ = [
     "call",
     "calls_of",
     "check_plugin",
+    "cut",
     "example",
     "override",
 ]
+_NEED_PYTEST = {"ModelConformance": "suite", "LiveModelConformance": "live", "WrapperConformance": "wrappers"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a class of checks, and keep it."""
+    if name not in _NEED_PYTEST:
+        raise AttributeError(f"module 'agentfp.testing' has no attribute {name!r}")
+    value = getattr(import_module(f"agentfp_core.testing.conformance.{_NEED_PYTEST[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -221,6 +221,7 @@ class ModelHttp:
             named |= self._authorize(HttpRequest(method, url, named, content))
         try:
             built = client.build_request(method, url, content=content, headers=named)
+            built.stream = _Body(content)
         except (TypeError, ValueError, httpx.InvalidURL) as error:
             raise self._unsendable(error) from None
         try:
@@ -335,12 +336,33 @@ class ModelHttp:
             ) from None
 
 
+class _Body(httpx.AsyncByteStream):
+    """The bytes of a request. httpx's own stream is a generator, which nobody ends when writing fails; see :func:`_leave`."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._content)
+
+
+class _Once(AsyncIterator[bytes]):
+    def __init__(self, content: bytes) -> None:
+        self._left = [content]
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
+
+
 async def _leave(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
     """Close a reply, and run what httpx has open inside to its end: trio complains of generators that nobody ended."""
     with anyio.CancelScope(shield=True):
         await response.aclose()
         with contextlib.suppress(Exception):
-            await anext(chunks, None)
+            while await anext(chunks, None) is not None:  # what was read already comes first
+                pass
 
 
 class _Kept:

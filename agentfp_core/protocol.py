@@ -31,6 +31,8 @@ def check_request(model: Model, request: ModelRequest) -> None:
         raise refuse("forced tool choice (forced_tool_choice)")
     if request.output_schema_json is not None and not features.json_schema:
         raise refuse("JSON schema output (json_schema)")
+    if request.settings.thinking_tokens and not features.thinking:
+        raise refuse("thinking (thinking_tokens)")
 
 
 def check_message(model: Model, message: Message) -> None:

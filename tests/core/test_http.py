@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import anyio
+import anyio.abc
 import pytest
 
 from agentfp import (
@@ -354,3 +355,28 @@ async def test_models_of_one_server_share_their_connections() -> None:
         for _ in range(3):
             await http(server.url).post("/x", {})
     assert len(connections) == 1
+
+
+async def test_a_stream_that_is_left_with_pieces_unread_leaves_nothing_open() -> None:
+    async def at_once(stream: anyio.abc.SocketStream) -> None:
+        events = b"".join(b"9\r\ndata: %d\n\n\r\n" % number for number in range(5))
+        await stream.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + events)
+        await stream.receive()
+
+    async with loopback(at_once) as server, http(server.url).open("/x", {}) as stream:
+        async for _ in stream.read(SseDecoder()):
+            break
+    gc.collect()  # trio warns of generators that nobody ended, which is an error
+
+
+async def test_a_request_that_cannot_be_written_leaves_nothing_open() -> None:
+    async def hang_up(stream: anyio.abc.SocketStream) -> None:
+        await stream.aclose()
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, hang_up)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        with pytest.raises(ModelConnectionError):
+            await http(f"http://127.0.0.1:{port}").post("/x", b" " * 8_000_000)
+        tasks.cancel_scope.cancel()
+    gc.collect()

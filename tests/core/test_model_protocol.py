@@ -7,9 +7,19 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, ProviderProtocolError, RunCheckpointError, StreamChunkError, ThinkingBlock, ToolCall, can_resume
+from agentfp import (
+    Agent,
+    ModelFeatureError,
+    ProviderProtocolError,
+    RunCheckpointError,
+    StreamChunkError,
+    ThinkingBlock,
+    ToolCall,
+    can_resume,
+)
 from agentfp.events import LlmEnd, MessageAdded, ThinkingDelta, ThinkingEnd, Token, TurnEnd
 from agentfp.model import ModelError, ModelFeatures, ModelRequest, ModelResponse, StopReason, TextChunk, ThinkingChunk, Usage
+from agentfp.testing import ScriptedModel
 from tests.core.running import answering, call, check_record, last_request, outcomes, roles, says
 
 pytestmark = pytest.mark.anyio
@@ -224,3 +234,11 @@ async def test_a_failure_before_any_iteration_is_itself() -> None:
         await answering(Status(503)).run("go", on_event=seen.append)
     assert [event.name for event in seen][-2:] == ["agentfp.error.fatal", "agentfp.run.ended"]
     assert (seen[-2].payload.stage, seen[-2].payload.scope, seen[-1].payload.status) == ("call-llm", "run", "failed")
+
+
+async def test_a_wish_for_thinking_is_refused_where_the_model_has_none() -> None:
+    model = ScriptedModel(["never"], features=ModelFeatures())
+    with pytest.raises(ModelFeatureError, match="'script' of 'scripted' has no thinking"):
+        await Agent(model, model_settings={"thinking_tokens": 1000}).run("Hi")
+    assert not model.requests
+    assert (await Agent(model, model_settings={"thinking_tokens": 0}).run("Hi")).text == "never"  # 0 asks for none
