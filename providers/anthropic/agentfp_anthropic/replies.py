@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentfp.http import ServerSentEvent, error_of_data
+from agentfp.http import ServerSentEvent, error_of_data, parse_json
 from agentfp.model import ModelResponse, ProviderProtocolError, StopReason, TextChunk, ThinkingBlock, ThinkingChunk, ToolCall, Usage
 from agentfp_anthropic.content import PROVIDER, call_kept, thinking_kept
 from agentfp_anthropic.errors import explain
@@ -140,7 +140,7 @@ class ReplyReader:
             if made["type"] in ("text", "thinking"):
                 made[made["type"]] = joined
             elif joined:
-                made["input"] = joined
+                made["input"] = joined if made["type"] == "tool_use" else parse_json(joined)
             blocks.append(made)
         message = {**self._message, "content": blocks, "usage": self._counts, "stop_reason": self._stop}
         return response_of(message, self._request_id)
