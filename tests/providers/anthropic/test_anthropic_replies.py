@@ -13,7 +13,7 @@ from anthropic import Anthropic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentfp import Agent
+from agentfp import Agent, History
 from agentfp.events import ThinkingOmitted
 from agentfp.model import (
     Message,
@@ -179,8 +179,6 @@ async def test_all_blocks_go_back_as_they_came_and_in_their_order(faults: Faults
 
 
 async def test_a_history_saved_as_json_sends_the_same(faults: Faults) -> None:
-    from agentfp import History
-
     _, response = await exchanged(faults, request(), DONE | {"content": INTERLEAVED, "stop_reason": "tool_use"})
     loaded = History.from_json(History(back(response)).to_json())
     body = await sent(faults, request(*loaded, tools=(WEATHER,)))

@@ -354,7 +354,7 @@ marks = st.builds(
     CacheMark,
     st.sampled_from(["system", "tools", "messages"]),
     st.integers(0, 12),
-    st.sampled_from(["short", "long"]),  # type: ignore[arg-type]
+    st.sampled_from(["short", "long"]),
 )
 wishes = st.builds(
     ModelSettings,
