@@ -103,7 +103,14 @@ class MessagesWire(Wire):
 
     def reply(self, request: SeenRequest, response: ModelResponse) -> WireReply:
         stop = response.provider_stop or STOPS[response.stop]
-        message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": [], "stop_reason": None}
+        message: dict[str, Any] = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "content": [],
+            "stop_reason": None,
+        }
         if not request.json().get("stream"):
             usage = usage_at_start(response) | usage_at_end(response)
             body = json.dumps(message | {"content": blocks(response), "stop_reason": stop, "usage": usage})
