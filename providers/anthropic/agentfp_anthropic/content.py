@@ -95,6 +95,8 @@ def _heard(message: Message, model: str) -> list[Block]:
     result: Block = {"type": "tool_result", "tool_use_id": wire_id(message.tool_call_id or "")}
     if blocks:
         result["content"] = blocks if message.parts else text
+    if message.failed:
+        result["is_error"] = True
     return [result]
 
 

@@ -102,7 +102,10 @@ def _heard(message: Message, model: str, titles: _Titles) -> list[Block]:
             blocks.append({"text": blocks[-1]["document"]["name"]})  # a document without any text is refused
         return blocks
     # A result must hold something, and blank text is refused.
-    return [{"toolResult": {"toolUseId": wire_id(message.tool_call_id or ""), "content": blocks or [{"text": "(empty)"}]}}]
+    result: Block = {"toolUseId": wire_id(message.tool_call_id or ""), "content": blocks or [{"text": "(empty)"}]}
+    if message.failed:
+        result["status"] = "error"
+    return [{"toolResult": result}]
 
 
 def _said(message: Message) -> tuple[list[Block], list[int]]:

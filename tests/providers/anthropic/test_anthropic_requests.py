@@ -56,7 +56,7 @@ async def test_a_whole_turn_with_parallel_calls(faults: Faults) -> None:
         user("Weather in Paris and Rome?"),
         calling(call("toolu_1", city="Paris"), call("toolu_2", city="Rome"), text="Let me look."),
         result("toolu_1", "sunny"),
-        result("toolu_2", "rain", notes=("From a cache.",)),
+        result("toolu_2", "rain", notes=("From a cache.",), failed=True),
         user("Thanks.", id="m_5"),
         system="Be brief.",
         tools=(WEATHER, TIME),
@@ -75,7 +75,7 @@ async def test_a_whole_turn_with_parallel_calls(faults: Faults) -> None:
     ]
     assert body["messages"][2]["content"] == [
         {"type": "tool_result", "tool_use_id": "toolu_1", "content": "sunny"},
-        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "rain\n\nFrom a cache."},
+        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "rain\n\nFrom a cache.", "is_error": True},
         {"type": "text", "text": "Thanks."},
     ]
 

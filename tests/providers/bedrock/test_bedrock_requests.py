@@ -71,7 +71,7 @@ async def test_a_whole_turn_with_parallel_calls(faults: Faults) -> None:
         user("Weather in Paris and Rome?"),
         calling(call("t1", city="Paris"), call("t2", city="Rome"), text="Let me look."),
         result("t1", "sunny"),
-        result("t2", "rain", notes=("From a cache.",)),
+        result("t2", "rain", notes=("From a cache.",), failed=True),
         user("Thanks.", id="m_5"),
         system="Be brief.",
         tools=(WEATHER, TIME),
@@ -94,7 +94,7 @@ async def test_a_whole_turn_with_parallel_calls(faults: Faults) -> None:
     ]
     assert body["messages"][2]["content"] == [
         {"toolResult": {"toolUseId": "t1", "content": [{"text": "sunny"}]}},
-        {"toolResult": {"toolUseId": "t2", "content": [{"text": "rain\n\nFrom a cache."}]}},
+        {"toolResult": {"toolUseId": "t2", "content": [{"text": "rain\n\nFrom a cache."}], "status": "error"}},
         {"text": "Thanks."},
     ]
 
