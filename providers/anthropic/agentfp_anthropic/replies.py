@@ -38,7 +38,6 @@ class ReplyReader:
         self._stop: str | None = None
         self._blocks: list[dict[str, Any]] = []
         self._pieces: list[list[str]] = []
-        self._text = 0
 
     @property
     def usage(self) -> Usage:
@@ -95,33 +94,29 @@ class ReplyReader:
         if index != len(self._blocks):
             raise IndexError
         kind = block["type"]
-        self._blocks.append(dict(block) | {"_text": self._text})
+        self._blocks.append(dict(block))
         first = block.get("text") if kind == "text" else block.get("thinking") if kind == "thinking" else None
         self._pieces.append([first] if first else [])
-        return self._shown(kind, first) if first else None
+        if not first:
+            return None
+        return TextChunk(first) if kind == "text" else ThinkingChunk(first)
 
     def _delta(self, index: int, delta: dict[str, Any]) -> TextChunk | ThinkingChunk | None:
         kind = delta["type"]
         if kind == "text_delta":
             text: str = delta["text"]
             self._pieces[index].append(text)
-            return self._shown("text", text) if text else None
+            return TextChunk(text) if text else None
         if kind == "input_json_delta":
             self._pieces[index].append(delta["partial_json"])
         elif kind == "thinking_delta":
             thought: str = delta["thinking"]
             self._pieces[index].append(thought)
-            return self._shown("thinking", thought) if thought else None
+            return ThinkingChunk(thought) if thought else None
         elif kind == "signature_delta":
             block = self._blocks[index]
             block["signature"] = (block.get("signature") or "") + delta["signature"]
         return None  # citations, and kinds of deltas that are yet to come
-
-    def _shown(self, kind: str, text: str) -> TextChunk | ThinkingChunk:
-        if kind == "thinking":
-            return ThinkingChunk(text)
-        self._text += len(text)
-        return TextChunk(text)
 
     def _count(self, usage: Any) -> None:
         if usage:
@@ -136,7 +131,7 @@ class ReplyReader:
         blocks: list[dict[str, Any]] = []
         for block, pieces in zip(self._blocks, self._pieces, strict=True):
             joined = "".join(pieces)
-            made = {key: value for key, value in block.items() if key != "_text"}
+            made = dict(block)
             if made["type"] in ("text", "thinking"):
                 made[made["type"]] = joined
             elif joined:

@@ -12,6 +12,9 @@ from agentfp_bedrock.catalog import RequestRules
 from agentfp_bedrock.content import PROVIDER, Block, Wire, wire_messages
 from agentfp_bedrock.marks import put_marks
 
+ROOM = 8_192
+"""Tokens of a reply beside its thinking, where a request with a budget for thinking states no ``max_tokens``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
@@ -60,8 +63,11 @@ def ask(request: ModelRequest, model: str, rules: RequestRules, style: Style) ->
         body["toolConfig"] = {"tools": tools}
         if request.tool_choice is not None:
             body["toolConfig"]["toolChoice"] = {"tool": {"name": request.tool_choice}}
+    most = settings.max_tokens
+    if most is None and thinking and "budget_tokens" in thinking:
+        most = thinking["budget_tokens"] + ROOM  # some models' own limit is below what they are to think
     inference = {
-        "maxTokens": settings.max_tokens,
+        "maxTokens": most,
         "temperature": settings.temperature,
         "topP": settings.top_p,
         "stopSequences": list(settings.stop) or None,

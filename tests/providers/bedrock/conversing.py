@@ -28,7 +28,8 @@ def request(*messages: Message, **more: Any) -> ModelRequest:
 
 
 def model(faults: Faults, name: str = NAME, **settings: Any) -> BedrockModel:
-    return BedrockModel(name, endpoint_url=faults.url, **({"api_key": "k"} if "access_key_id" not in settings else {}), **settings)
+    keys: dict[str, Any] = {} if "access_key_id" in settings else {"api_key": "k"}
+    return BedrockModel(name, endpoint_url=faults.url, **keys, **settings)
 
 
 async def exchanged(

@@ -14,7 +14,7 @@ from tests.providers.aimock import Aimock
 from tests.providers.bedrock.conversing import NAME, request, user
 
 pytestmark = [pytest.mark.anyio, pytest.mark.service]
-KEYS = {"access_key_id": "AKID", "secret_access_key": "s", "region": "eu-central-1"}
+KEYS: dict[str, Any] = {"access_key_id": "AKID", "secret_access_key": "s", "region": "eu-central-1"}
 
 
 def get_weather(city: str) -> str:

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.anyio
 SCHEMA = '{"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}'
 WEATHER = ToolSpec("get_weather", "The weather of a city.", SCHEMA)
 TIME = ToolSpec("get_time", "", SCHEMA)
-KEYS = {"access_key_id": KEY, "secret_access_key": SECRET, "session_token": TOKEN, "region": "eu-central-1"}
+KEYS: dict[str, Any] = {"access_key_id": KEY, "secret_access_key": SECRET, "session_token": TOKEN, "region": "eu-central-1"}
 POINT = {"cachePoint": {"type": "default"}}
 ARN = "arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a1b2c3"
 
@@ -120,6 +120,7 @@ async def test_thinking_and_further_fields_are_joined(faults: Faults) -> None:
     wishes = ModelSettings(thinking_tokens=2000, extra={"additionalModelRequestFields": {"anthropic_beta": ["x"]}})
     body = await sent(faults, request(settings=wishes))
     assert body["additionalModelRequestFields"] == {"thinking": {"type": "enabled", "budget_tokens": 2000}, "anthropic_beta": ["x"]}
+    assert body["inferenceConfig"]["maxTokens"] > 2000
 
 
 @pytest.mark.parametrize(
