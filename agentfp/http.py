@@ -2,7 +2,7 @@
 
 from agentfp_core.http import HttpStream, ModelHttp
 from agentfp_core.http_errors import Explain, Explained, error_of_data, error_of_reply, retry_after
-from agentfp_core.http_options import Authorize, HttpOptions, HttpReply, HttpRequest
+from agentfp_core.http_options import Authorize, HttpOptions, HttpReply, HttpRequest, shows_http_options
 from agentfp_core.retrying import RetryPolicy
 from agentfp_core.sse import Decoder, NdjsonDecoder, ServerSentEvent, SseDecoder, parse_json
 
@@ -24,4 +24,5 @@ __all__ = [
     "error_of_reply",
     "parse_json",
     "retry_after",
+    "shows_http_options",
 ]

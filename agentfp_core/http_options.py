@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from agentfp_core.errors import ConfigError, nearest
 from agentfp_core.http_errors import request_id_of
 from agentfp_core.retrying import RetryPolicy
 from agentfp_core.sse import parse_json
 
+C = TypeVar("C", bound=type)
 Authorize: TypeAlias = Callable[["HttpRequest"], Mapping[str, str]]
 """Gives the headers that authorise one attempt: a key, or a signature over the request. Called anew for each attempt."""
 
@@ -79,6 +81,23 @@ class HttpOptions:
         if problems:
             raise ConfigError(problems)
         return cls(**values)
+
+
+def shows_http_options(model: C) -> C:
+    """Let a model's class show each HTTP option in its signature, where its ``__init__`` takes them as ``**options``.
+
+    A config file is checked against the signature, so a misspelt setting is found before a key is there to make the model with.
+
+    Args:
+        model: the class.
+    """
+    own = list(inspect.signature(model).parameters.values())
+    shown = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=f.type) for f in dataclasses.fields(HttpOptions)
+    ]
+    named = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    model.__signature__ = inspect.Signature([*named, *shown])  # type: ignore[attr-defined]
+    return model
 
 
 def _above_zero(value: Any) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentfp import ConfigError, ContentFilterError, ModelConnectionError, ModelRateLimitError
-from agentfp.http import Explained, HttpOptions, ModelHttp, RetryPolicy, error_of_data
+from agentfp import ConfigError, ContentFilterError, ModelConnectionError, ModelRateLimitError, load_config
+from agentfp.http import Explained, HttpOptions, ModelHttp, RetryPolicy, error_of_data, shows_http_options
 from tests.core.loopback import loopback, reply
 
 OWN = ("api_key", "base_url")
@@ -52,6 +53,34 @@ def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         HttpOptions.of("acme", {"a": 1, "b": 2, "keepalive": -1})
     assert len(caught.value.problems) == 3
+
+
+@shows_http_options
+class Acme:
+    """A model of a provider."""
+
+    def __init__(self, name: str, *, api_key: str | None = None, **options: Any) -> None:
+        self.options = HttpOptions.of("acme", options, own=("api_key",))
+
+
+def test_a_config_file_finds_a_misspelt_option_before_a_key_is_there(
+    plugin_dist: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    plugin_dist(
+        "agentfp-acme",
+        entry_points={"agentfp.models": {"acme": "acme_of_test:Acme"}},
+        modules={"acme_of_test": f"from {__name__} import Acme"},
+    )
+    file = tmp_path / "agentfp.toml"
+    file.write_text(
+        'version = 1\n[agent]\nmodel = "m"\n[models.m]\nuse = "acme:x"\napi_key = { env = "NO_SUCH_KEY" }\n'
+        "retries = 2\nsilence_timout = 3\n"
+    )
+    problems = [str(problem) for problem in load_config(file).check().problems]
+    assert any("silence_timout" in problem and "did you mean 'silence_timeout'" in problem for problem in problems)
+    assert not any("retries" in problem.partition(";")[0] for problem in problems)
+    assert Acme("x", retries=2).options.retries.attempts == 2
 
 
 def test_a_provider_may_say_what_to_do_and_how_long_to_wait() -> None:
