@@ -13,7 +13,7 @@ import anyio
 
 from agentfp import ConfigError
 from agentfp.events import ThinkingOmitted
-from agentfp.http import HttpOptions, HttpRequest, ModelHttp, SseDecoder
+from agentfp.http import HttpOptions, HttpRequest, ModelHttp, SseDecoder, shows_http_options
 from agentfp.model import (
     ModelAuthenticationError,
     ModelChunk,
@@ -36,6 +36,7 @@ REST_SECONDS = 0.25
 """How long to wait for the end of a reply whose last event is there, so that its connection can be used again."""
 
 
+@shows_http_options
 class AnthropicModel:
     """A Claude model, or one behind a server that speaks the Messages API.
 

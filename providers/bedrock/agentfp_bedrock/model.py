@@ -13,7 +13,7 @@ import anyio
 
 from agentfp import ConfigError
 from agentfp.events import ThinkingOmitted
-from agentfp.http import HttpOptions, ModelHttp
+from agentfp.http import HttpOptions, ModelHttp, shows_http_options
 from agentfp.model import ModelChunk, ModelConnectionError, ModelError, ModelFeatures, ModelRequest, ModelResponse, Usage
 from agentfp_bedrock.catalog import CATALOG, features_of, rules_of
 from agentfp_bedrock.content import PROVIDER
@@ -30,6 +30,7 @@ _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
 
 
+@shows_http_options
 class BedrockModel:
     """A model of Amazon Bedrock.
 
