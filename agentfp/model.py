@@ -1,5 +1,7 @@
 """The names for people who write a provider."""
 
+from agentfp_core.block_order import PlacedCall, PlacedThinking, block_meta, ordered_blocks
+from agentfp_core.closed_schema import closed_schema
 from agentfp_core.errors import (
     CircuitOpenError,
     ContentFilterError,
@@ -34,6 +36,7 @@ from agentfp_core.model import (
     resolve_model,
 )
 from agentfp_core.model_catalog import ModelCatalog, ModelFacts
+from agentfp_core.settled_marks import settled_marks
 
 __all__ = [
     "CacheMark",
@@ -61,6 +64,8 @@ __all__ = [
     "ModelSettings",
     "ModelTimeoutError",
     "ModelWrapper",
+    "PlacedCall",
+    "PlacedThinking",
     "Prices",
     "ProviderProtocolError",
     "ReliabilityFailFastError",
@@ -72,5 +77,9 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "Usage",
+    "block_meta",
+    "closed_schema",
+    "ordered_blocks",
     "resolve_model",
+    "settled_marks",
 ]

@@ -164,6 +164,7 @@ def _add(run: Run[Any], message: Message, turn: int) -> None:
             thinking=tuple([Thinking(t.text, t.signature, t.redacted, t.provider_meta) for t in message.thinking]) or None,
             own=message.own,
             message_turn=message.turn or turn,
+            failed=message.failed or None,
         ),
         call_id=message.tool_call_id,
     )

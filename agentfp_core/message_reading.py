@@ -60,6 +60,7 @@ def message_from_dict(data: Any, index: int, *, id: str) -> Message:
             parts=tuple(part_from_dict(part) for part in data.get("parts", ())),
             thinking=tuple(ThinkingBlock(**block) for block in data.get("thinking", ())),
             own=data.get("own"),
+            failed=data.get("failed", False),
         )
     except (KeyError, TypeError, ValueError, OverflowError, ProviderProtocolError) as error:
         raise refuse(f"has a field that cannot be read ({type(error).__name__})") from error

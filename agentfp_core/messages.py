@@ -205,6 +205,7 @@ class Message:
         parts: images and documents.
         thinking: thinking blocks of an assistant message.
         own: the model's own text, where reply filters made ``content`` of it; the provider gets this one back.
+        failed: of a tool message: the call did not do what it was for, so its content is no result; providers that can, say so.
     """
 
     id: str
@@ -219,6 +220,7 @@ class Message:
     parts: tuple[Part, ...] = ()
     thinking: tuple[ThinkingBlock, ...] = ()
     own: str | None = None
+    failed: bool = False
 
     @property
     def text(self) -> str:
@@ -243,6 +245,8 @@ class Message:
             data["thinking"] = [_without_none({f.name: getattr(block, f.name) for f in fields(block)}) for block in self.thinking]
         if self.own is not None:
             data["own"] = self.own
+        if self.failed:
+            data["failed"] = True
         return data
 
 

@@ -11,6 +11,7 @@ from agentfp_core.events.message import MessageAdded
 from agentfp_core.events.tool import Outcome, ToolEnded, ToolStarted
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import Part, part_to_dict
+from agentfp_core.state import SETTLED
 
 if TYPE_CHECKING:
     from agentfp_core.batch import CallView
@@ -93,6 +94,8 @@ def land(
         notes: sentences added by plugins and the kernel.
         parts: images and documents as JSON text.
     """
+    batch = run.state.batch
+    ended = None if batch is None else batch.ended.get(call_id)
     run.emit(
         MessageAdded(
             message_id=run.ids.new("m"),
@@ -104,6 +107,7 @@ def land(
             tool_name=name,
             notes=notes or None,
             parts=parts,
+            failed=True if ended is not None and ended[1].outcome not in SETTLED else None,
         ),
         call_id=call_id,
     )

@@ -35,7 +35,7 @@ def message_digest(salt: str, message: Message) -> str:
     """Digest of what a provider is sent of a message. Each text stands with its length, so that none runs into another."""
     text, call_id, tool = message.text, message.tool_call_id or "", message.tool_name or ""
     whole = f"{salt} message {message.role} {len(text)}:{text}{len(call_id)}:{call_id}{len(tool)}:{tool}"
-    if message.tool_calls or message.thinking or message.parts:
+    if message.tool_calls or message.thinking or message.parts or message.failed:
         whole += _rest_of(message)
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -48,6 +48,8 @@ def _rest_of(message: Message) -> str:
         texts += ("thinking", block.text, block.signature or "", str(block.redacted), block.provider_meta or "")
     for part in message.parts:
         texts += ("part", jsontext.canonical(part_to_dict(part)))
+    if message.failed:
+        texts.append("failed")
     return "".join([f"{len(text)}:{text}" for text in texts])
 
 

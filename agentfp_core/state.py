@@ -216,6 +216,7 @@ class RunState:
             self._parts_of(payload),
             _thinking(payload.thinking) if payload.thinking else (),
             payload.own if payload.own is None else without_surrogates(payload.own),
+            bool(payload.failed),
         )
         self.messages.append(message)
         self.served.add_message(message)

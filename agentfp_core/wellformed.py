@@ -82,6 +82,7 @@ _RULES: Mapping[type, Mapping[str, Rule]] = {
         "parts": ("a tuple of ImagePart and DocumentPart", _tuple_of(ImagePart, DocumentPart)),
         "thinking": ("a tuple of ThinkingBlock whose fields are texts", _tuple_of(ThinkingBlock)),
         "own": TEXT_OR_NONE,
+        "failed": FLAG,
     },
     Approval: {"approved": FLAG, "by": TEXT_OR_NONE, "note": TEXT_OR_NONE, "args": OBJECT, "pinned": TEXT_OR_NONE},
     Allow: {"args": OBJECT},

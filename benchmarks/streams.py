@@ -44,9 +44,11 @@ class Subject:
 
 def subjects() -> Iterator[Subject]:
     """The interfaces that are measured; a further provider adds its own here."""
-    from benchmarks import streams_openai
+    from benchmarks import streams_anthropic, streams_bedrock, streams_openai
 
     yield from streams_openai.subjects(CHUNKS)
+    yield from streams_anthropic.subjects(CHUNKS)
+    yield from streams_bedrock.subjects(CHUNKS)
 
 
 def blocks(body: bytes) -> list[bytes]:

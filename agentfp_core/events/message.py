@@ -48,6 +48,7 @@ class MessageAdded(Payload):
     thinking: tuple[Thinking, ...] | None = None
     own: Content[str | None] = None
     message_turn: Number[int | None] = None
+    failed: Number[bool | None] = None
 
 
 @event("agentfp.message.repaired")
