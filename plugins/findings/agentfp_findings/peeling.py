@@ -68,22 +68,24 @@ class AnswerPeeler:
         malformed: notes that the text broke off in, or whose value cannot be read.
     """
 
+    # One is made for each reply, and most replies are calls without a text: what does not change then is set once, for all.
+    malformed = 0
+    _blank = ""
+    _fresh = True  # the blanks begin a line
+    _any = False  # something else than blanks was shown
+    _removed = False  # something was taken out since then
+    _bare = 0  # objects outside of code that came out empty and whole
+    _emptied = 0
+    _pending: list[str] | None = None  # an emptied object on a line of its own so far: blanks before it and after it
+    _brackets = 0
+    _last = ""
+    _line: str | None = None  # a line that may open or close a block of code
+    _object: _Object | None = None
+    _fence: _Fence | None = None
+
     def __init__(self) -> None:
         self.notes: list[Any] = []
-        self.malformed = 0
         self._out: list[str] = []
-        self._blank = ""
-        self._fresh = True  # the blanks begin a line
-        self._any = False  # something else than blanks was shown
-        self._removed = False  # something was taken out since then
-        self._bare = 0  # objects outside of code that came out empty and whole
-        self._emptied = 0
-        self._pending: list[str] | None = None  # an emptied object on a line of its own so far: blanks before it and after it
-        self._brackets = 0
-        self._last = ""
-        self._line: str | None = None  # a line that may open or close a block of code
-        self._object: _Object | None = None
-        self._fence: _Fence | None = None
 
     # --- the protocol ---
 

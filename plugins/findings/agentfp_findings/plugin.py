@@ -127,10 +127,12 @@ class Findings(Plugin):
             run.emit(FrameSkipped(too_long, settings.max_context_bytes))
         if standings or ids:
             draft.add_piece("header", HEADER)
+        if standings:
             draft.add_piece("standings", standings)
         if settings.offer == "text" and (offer := offer_line(*ledger.offer())):
             ids = f"{ids}\n\n{offer}" if ids else offer
-        draft.add_piece("ids", ids)
+        if ids:
+            draft.add_piece("ids", ids)
 
     def _collapse(self, draft: RequestDraft, ledger: Ledger, call_id: str) -> None:
         result = ledger.results.get(call_id)
