@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from agentfp_core.asks import ask_human, request_input
     from agentfp_core.called import Called, calls_of
     from agentfp_core.checkpoint import Checkpoint
+    from agentfp_core.classifier import (
+        Choice,
+        ChoiceAnswer,
+        Classifier,
+        ClassifyRequest,
+        ClassifyResult,
+        Likelihood,
+        LikelihoodAnswer,
+        Score,
+        ScoreAnswer,
+    )
     from agentfp_core.clock import Clock, Ids
     from agentfp_core.config import Config, load_config
     from agentfp_core.conversation import Conversation
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
         CapabilityMissingError,
         CheckpointError,
         CircuitOpenError,
+        ClassifierError,
         ConfigError,
         ContentFilterError,
         ContextTooLongError,
@@ -109,6 +121,17 @@ _HOMES = {
     "agentfp_core.asks": ("ask_human", "request_input"),
     "agentfp_core.called": ("Called", "calls_of"),
     "agentfp_core.checkpoint": ("Checkpoint",),
+    "agentfp_core.classifier": (
+        "Choice",
+        "ChoiceAnswer",
+        "Classifier",
+        "ClassifyRequest",
+        "ClassifyResult",
+        "Likelihood",
+        "LikelihoodAnswer",
+        "Score",
+        "ScoreAnswer",
+    ),
     "agentfp_core.clock": ("Clock", "Ids"),
     "agentfp_core.config": ("Config", "load_config"),
     "agentfp_core.conversation": ("Conversation",),
@@ -125,6 +148,7 @@ _HOMES = {
         "ContextTooLongError",
         "ContentFilterError",
         "CircuitOpenError",
+        "ClassifierError",
         "ReliabilityFailFastError",
         "TranscriptError",
         "AgentfpError",
@@ -223,7 +247,13 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "CircuitBreaker",
+    "Choice",
+    "ChoiceAnswer",
     "CircuitOpenError",
+    "Classifier",
+    "ClassifierError",
+    "ClassifyRequest",
+    "ClassifyResult",
     "Clock",
     "Config",
     "ConfigError",
@@ -245,6 +275,8 @@ __all__ = [
     "InvalidRunInputError",
     "Journal",
     "LLMCall",
+    "Likelihood",
+    "LikelihoodAnswer",
     "Limits",
     "LimitsError",
     "MemoryIndex",
@@ -303,6 +335,8 @@ __all__ = [
     "RunStream",
     "RunTimeoutError",
     "RunningLoopError",
+    "Score",
+    "ScoreAnswer",
     "StaleDecisionError",
     "StopReason",
     "StoppedEarly",

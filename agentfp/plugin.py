@@ -2,11 +2,33 @@
 
 from agentfp_core.answer import AnswerDraft
 from agentfp_core.batch import Batch, CallView, ResultView
+from agentfp_core.classifier import (
+    Choice,
+    ChoiceAnswer,
+    Classifier,
+    ClassifyAnswer,
+    ClassifyQuestion,
+    ClassifyRequest,
+    ClassifyResult,
+    Likelihood,
+    LikelihoodAnswer,
+    Score,
+    ScoreAnswer,
+)
 from agentfp_core.configure import Registry
 from agentfp_core.declarations import Declaration
 from agentfp_core.delivery import ExportedEvent
 from agentfp_core.draft import RequestDraft
-from agentfp_core.errors import AnswerRefusedError, ConfigError, MessageDeniedError, PluginError, PolicyHaltError, nearest
+from agentfp_core.errors import (
+    AnswerRefusedError,
+    ClassifierError,
+    ConfigError,
+    MessageDeniedError,
+    PluginError,
+    PolicyHaltError,
+    ReservedArgumentError,
+    nearest,
+)
 from agentfp_core.events.base import Content, Event, Hash, Name, Number, Payload, event, part
 from agentfp_core.hookspecs import PHASES, hookimpl
 from agentfp_core.memos import MemoSource, memo_of, record_of
@@ -31,6 +53,14 @@ __all__ = [
     "AskPerson",
     "Batch",
     "CallView",
+    "Choice",
+    "ChoiceAnswer",
+    "Classifier",
+    "ClassifierError",
+    "ClassifyAnswer",
+    "ClassifyQuestion",
+    "ClassifyRequest",
+    "ClassifyResult",
     "ConfigError",
     "Content",
     "Declaration",
@@ -41,6 +71,8 @@ __all__ = [
     "Hash",
     "History",
     "Identity",
+    "Likelihood",
+    "LikelihoodAnswer",
     "MemoSource",
     "Message",
     "MessageDeniedError",
@@ -61,9 +93,12 @@ __all__ = [
     "Replace",
     "ReplyFilter",
     "RequestDraft",
+    "ReservedArgumentError",
     "ResultView",
     "Revise",
     "Run",
+    "Score",
+    "ScoreAnswer",
     "SegmentHeader",
     "Tool",
     "ToolCall",

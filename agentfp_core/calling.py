@@ -10,7 +10,6 @@ from agentfp_core.cancelling import stray
 from agentfp_core.errors import PluginError, text_of
 from agentfp_core.events.hook import PluginSlow, VerdictFiled
 from agentfp_core.hook_timer import HookTimeUp
-from agentfp_core.jsontext import canonical
 from agentfp_core.run import KERNEL, Run
 from agentfp_core.verdicts import ALLOWED, Allow, AskPerson, Deny, Halt, Note, Refuse, Replace, Revise, Withhold
 from agentfp_core.wellformed import misfit
@@ -125,12 +124,20 @@ def check_verdict(impl: Impl, verdict: Any) -> Any:
     raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
 
 
-def file_verdict(run: Run[Any], impl: Impl, verdict: Any, call_id: str | None = None) -> None:
-    """Put a verdict on the record. A question stands in its pause."""
+def file_verdict(run: Run[Any], impl: Impl, verdict: Any, call_id: str | None = None, *, arguments: str | None = None) -> None:
+    """Put a verdict on the record. A question stands in its pause.
+
+    Args:
+        run: the run.
+        impl: whose verdict.
+        verdict: the verdict.
+        call_id: the call it is about.
+        arguments: of an ``Allow``, its arguments as canonical JSON text.
+    """
     kind = type(verdict).__name__
     payload = VerdictFiled(impl.moment, impl.phase, impl.plugin, kind)
     if isinstance(verdict, Allow):
-        payload.arguments = None if verdict.args is None else canonical(dict(verdict.args))
+        payload.arguments = arguments
     elif isinstance(verdict, (Deny, Halt)):
         payload.reason, payload.text, payload.rule = verdict.reason, verdict.tell_model, verdict.rule
     elif isinstance(verdict, Withhold):

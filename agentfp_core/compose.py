@@ -175,8 +175,8 @@ class Composer:
                 marks[field, upto] = CacheRef(field, upto, ttl)
         return tuple(marks.values())
 
-    def _blob(self, body: str) -> str:
-        value = digest(self.state.salt, "blob", body)
+    def _blob(self, body: str, known: str | None = None) -> str:
+        value = known or digest(self.state.salt, "blob", body)
         if value not in self.state.blobs:
             self.run.emit(Blob(value, body))
         return value
@@ -196,7 +196,7 @@ class Composer:
         for edit, body in draft._edits:
             if not self._stands(edit):
                 if body is not None:
-                    self._blob(body)
+                    self._blob(body, edit.digest)
                 self.state.apply_edits((edit,))
                 kept.append(edit)
         return tuple(kept)

@@ -164,7 +164,7 @@ class Gate:
             self._ask(impl, verdict, call.id)
             return
         text = None if not isinstance(verdict, Allow) or verdict.args is None else jsontext.canonical(dict(verdict.args))
-        file_verdict(self.run, impl, verdict, call.id)
+        file_verdict(self.run, impl, verdict, call.id, arguments=text)
         if text is not None:
             call._rewrite(text)
             if ORDER.index(impl.phase) > ORDER.index("validate"):

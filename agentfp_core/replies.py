@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -57,17 +56,10 @@ class Reply:
         return None if self.response.text == self.shown else self.response.text
 
 
-@contextmanager
-def _blaming(run: Run[Any], plugin: str) -> Iterator[None]:
-    """What a filter emits carries its plugin's name. One that raises fails the run: without it, text would be shown that must not be."""
-    run.source = plugin
-    try:
-        yield
-    except Exception as error:
-        run.plugin_failed(plugin, "reply_filter", "", "run-failed", error)
-        raise PluginError(f"the reply filter of plugin {plugin!r} failed", plugin=plugin, moment="reply_filter") from error
-    finally:
-        run.source = KERNEL
+def _filter_failed(run: Run[Any], plugin: str, error: Exception) -> PluginError:
+    """A filter that raises fails the run: without it, text would be shown that must not be."""
+    run.plugin_failed(plugin, "reply_filter", "", "run-failed", error)
+    return PluginError(f"the reply filter of plugin {plugin!r} failed", plugin=plugin, moment="reply_filter")
 
 
 def _text(value: Any) -> str:
@@ -83,8 +75,13 @@ class _Shower:
         self.run = run
         self.filters: list[tuple[str, ReplyFilter]] = []
         for plugin, make in run.agent.reply_filters:
-            with _blaming(run, plugin):
+            run.source = plugin  # what a filter emits carries its plugin's name
+            try:
                 self.filters.append((plugin, make(run)))
+            except Exception as error:
+                raise _filter_failed(run, plugin, error) from error
+            finally:
+                run.source = KERNEL
         self.pieces: list[str] = []
         self.held: list[str] = []
         self.tokens = 0
@@ -93,16 +90,27 @@ class _Shower:
         self._draft = tools or run.agent.may_replace_answers or bool(run.agent.plugin_set.table["finish_run"])
 
     def feed(self, text: str) -> None:
+        run = self.run
         for plugin, item in self.filters:
-            with _blaming(self.run, plugin):
+            run.source = plugin
+            try:
                 text = _text(item.feed(text))
+            except Exception as error:
+                raise _filter_failed(run, plugin, error) from error
+            finally:
+                run.source = KERNEL
         self._show(text)
 
     def finish(self) -> str:
-        rest = ""
+        run, rest = self.run, ""
         for plugin, item in self.filters:
-            with _blaming(self.run, plugin):
+            run.source = plugin
+            try:
                 rest = (_text(item.feed(rest)) if rest else "") + _text(item.finish())
+            except Exception as error:
+                raise _filter_failed(run, plugin, error) from error
+            finally:
+                run.source = KERNEL
         self._show(rest)
         return "".join(self.pieces)
 

@@ -35,6 +35,7 @@ from agentfp_core.errors.models import (
 )
 from agentfp_core.errors.parts import (
     CheckpointError,
+    ClassifierError,
     PluginDefinitionError,
     PluginError,
     PluginLoadError,
@@ -85,6 +86,7 @@ __all__ = [
     "CapabilityMissingError",
     "CheckpointError",
     "CircuitOpenError",
+    "ClassifierError",
     "ConfigError",
     "ContentFilterError",
     "ContextTooLongError",

@@ -39,6 +39,23 @@ class ToolTeardownTimeoutError(AgentfpError, TimeoutError):
     code = "ERR_TOOL_TEARDOWN_TIMEOUT"
 
 
+class ClassifierError(AgentfpError):
+    """A classifier gave no answer that can be used.
+
+    Args:
+        message: what went wrong; never a key, a prompt or what was classified.
+        status: the HTTP status, where there was one.
+        retryable: whether asking again may help.
+    """
+
+    code = "ERR_CLASSIFIER"
+
+    def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
+        self.status = status
+        self.retryable = retryable
+        super().__init__(message)
+
+
 class PluginError(AgentfpError):
     """A plugin failed where the run cannot go on without it."""
 
