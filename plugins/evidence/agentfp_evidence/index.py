@@ -10,6 +10,7 @@ from agentfp.transcripts import ValueSource
 from agentfp_evidence.reading import Node, json_path
 from agentfp_evidence.report import ToolNote
 from agentfp_evidence.sources import Source, SourceReader, given_source
+from agentfp_evidence.units import Unit
 
 MAX_FORMS = 200_000
 """Distinct values that an index keeps; beyond them it is truncated and says so."""
@@ -120,15 +121,29 @@ class EvidenceIndex:
 
 
 class Posting:
-    """One place where a value stands."""
+    """One place where a value stands.
 
-    __slots__ = ("echo", "end", "node", "source", "start")
+    Args:
+        source: the message or what was given besides.
+        node: the place in its JSON data.
+        start: where the value begins in the text, for plain text.
+        end: where it ends.
+        unit: the unit that the number wears there.
+        part: the value is a part of what stands there: the day of a timestamp, a segment of an identifier.
+        echo: the model itself passed the text to the call, so the result only hands it back.
+    """
 
-    def __init__(self, source: Source, node: Node, start: int = 0, end: int = 0, echo: bool = False) -> None:
+    __slots__ = ("echo", "end", "node", "part", "source", "start", "unit")
+
+    def __init__(
+        self, source: Source, node: Node, start: int = 0, end: int = 0, unit: Unit | None = None, part: bool = False, echo: bool = False
+    ) -> None:
         self.source = source
         self.node = node
         self.start = start
         self.end = end
+        self.unit = unit
+        self.part = part
         self.echo = echo
 
     def where(self) -> ValueSource:
