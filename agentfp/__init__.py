@@ -92,8 +92,10 @@ if TYPE_CHECKING:
     from agentfp_core.pause import Pause, Question
     from agentfp_core.record import Record
     from agentfp_core.redaction import RedactionPolicy, conversation_redaction
+    from agentfp_core.reliability import Attempt, CircuitBreaker, Fallback, Reliability, Retry, Rule, error_kind, humanize
     from agentfp_core.result import ContractUnmet, RunResult, StoppedEarly, StoppedEarlyError
     from agentfp_core.results import ToolReturn
+    from agentfp_core.retrying import RetryPolicy
     from agentfp_core.run import Run
     from agentfp_core.segments import Identity
     from agentfp_core.streaming import RunStream
@@ -187,6 +189,17 @@ _HOMES = {
     "agentfp_core.pause": ("Pause", "Question"),
     "agentfp_core.record": ("Record",),
     "agentfp_core.redaction": ("RedactionPolicy", "conversation_redaction"),
+    "agentfp_core.reliability": (
+        "Attempt",
+        "CircuitBreaker",
+        "Fallback",
+        "Reliability",
+        "Retry",
+        "Rule",
+        "error_kind",
+        "humanize",
+    ),
+    "agentfp_core.retrying": ("RetryPolicy",),
     "agentfp_core.result": ("ContractUnmet", "RunResult", "StoppedEarly", "StoppedEarlyError"),
     "agentfp_core.results": ("ToolReturn",),
     "agentfp_core.run": ("Run",),
@@ -204,10 +217,12 @@ __all__ = [
     "AnswerRefusedError",
     "Approval",
     "AskField",
+    "Attempt",
     "Called",
     "CapabilityMissingError",
     "Checkpoint",
     "CheckpointError",
+    "CircuitBreaker",
     "CircuitOpenError",
     "Clock",
     "Config",
@@ -221,6 +236,7 @@ __all__ = [
     "DecisionRequiredError",
     "DeliveryOptions",
     "DocumentPart",
+    "Fallback",
     "History",
     "Identity",
     "Ids",
@@ -268,12 +284,16 @@ __all__ = [
     "RedactedRecordError",
     "RedactionPolicy",
     "RefusedError",
+    "Reliability",
     "ReliabilityFailFastError",
     "ReservedArgumentError",
     "ResultCeiling",
     "ResumeIdentityConflictError",
     "ResumeRedactionError",
+    "Retry",
+    "RetryPolicy",
     "RetryTool",
+    "Rule",
     "Run",
     "RunCheckpointError",
     "RunError",
@@ -309,6 +329,8 @@ __all__ = [
     "can_resume",
     "configure",
     "conversation_redaction",
+    "error_kind",
+    "humanize",
     "load_config",
     "raw_tool",
     "reject",

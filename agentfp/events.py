@@ -36,11 +36,12 @@ from agentfp_core.events.error import (
     ReliabilityRecovered,
     ReliabilityRetried,
     Retried,
+    RuleFailed,
 )
 from agentfp_core.events.hook import PluginFailed, PluginSlow, VerdictFiled
 from agentfp_core.events.message import MessageAdded, MessageRepaired, ProposedCall, Thinking
 from agentfp_core.events.pause import AnswerGiven, ApprovalDecided, PauseAbandoned, PauseAnswered, PauseRequest, PauseResume, QuestionAsked
-from agentfp_core.events.stream import HelperReplied, LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
+from agentfp_core.events.stream import CallFailed, HelperReplied, LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
 from agentfp_core.events.tool import (
     AnsweredOffWire,
     ArgsInvalid,
@@ -73,6 +74,7 @@ __all__ = [
     "BudgetExhausted",
     "BudgetPressure",
     "CacheRef",
+    "CallFailed",
     "CircuitChanged",
     "Content",
     "CostTick",
@@ -117,6 +119,7 @@ __all__ = [
     "Retracted",
     "Retried",
     "RouteDecided",
+    "RuleFailed",
     "RunCancelled",
     "RunConfigured",
     "RunEnded",

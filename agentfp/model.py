@@ -33,6 +33,7 @@ from agentfp_core.model import (
     ToolSpec,
     resolve_model,
 )
+from agentfp_core.model_catalog import ModelCatalog, ModelFacts
 
 __all__ = [
     "CacheMark",
@@ -45,9 +46,11 @@ __all__ = [
     "Model",
     "ModelAuthenticationError",
     "ModelBadRequestError",
+    "ModelCatalog",
     "ModelChunk",
     "ModelConnectionError",
     "ModelError",
+    "ModelFacts",
     "ModelFeatureError",
     "ModelFeatures",
     "ModelNotFoundError",

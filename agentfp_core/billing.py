@@ -7,8 +7,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
+from agentfp_core.events.stream import CallFailed
 from agentfp_core.messages import Usage
 from agentfp_core.model import Prices
+from agentfp_core.retrying import status_of
 
 if TYPE_CHECKING:
     from agentfp_core.events.agent import EarlyReason
@@ -65,6 +67,37 @@ def bill(run: Run[Any], model: Model, name: str, usage: Usage, *, purpose: str |
         total = (run.state.usd or Decimal(0)) + amount
         run.emit(CostTick(model.provider, name, str(amount), str(total), purpose), source=run.source)
     check_crossed(run)
+
+
+def bill_failure(run: Run[Any], model: Model, error: BaseException) -> None:
+    """File and price what a failed call used, where the provider said so."""
+    used = getattr(error, "usage", None)
+    if isinstance(used, Usage) and used != Usage():
+        run.report(failed_call(model, error))
+
+
+def failed_call(model: Model, error: BaseException) -> CallFailed:
+    """The event of a failed call with usage. Wrappers that go on after a failure report it too, so that its tokens count."""
+    used: Usage = getattr(error, "usage", None) or Usage()
+    return CallFailed(
+        getattr(error, "provider", None) or model.provider,
+        getattr(error, "model", None) or model.name,
+        type(error).__name__,
+        status_of(error),
+        getattr(error, "request_id", None),
+        used.input,
+        used.output,
+        used.cache_read,
+        used.cache_write,
+        used.thinking,
+    )
+
+
+def usage_of(payload: CallFailed) -> Usage:
+    """The tokens of a failed call."""
+    return Usage(
+        payload.input_tokens, payload.output_tokens, payload.cache_read_tokens, payload.cache_write_tokens, payload.thinking_tokens
+    )
 
 
 def check_crossed(run: Run[Any]) -> None:

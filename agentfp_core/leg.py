@@ -15,7 +15,7 @@ from agentfp_core.cancelling import stray
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.compose import Composer
 from agentfp_core.delivery import Delivery
-from agentfp_core.errors import ConfigError, RunCheckpointError, RunError, RunTimeoutError, UsageError, text_of
+from agentfp_core.errors import ConfigError, ReliabilityFailFastError, RunCheckpointError, RunError, RunTimeoutError, UsageError, text_of
 from agentfp_core.events.agent import (
     AnswerRefused,
     IterationEnd,
@@ -176,7 +176,7 @@ class _Ways:
         stage = "call-llm" if phase == "llm" else self._running_tool() if phase == "tool" else None
         finished = run.state.completed_iterations
         await self._closing(self._failing(Fatal(stage or phase, "run", type(error).__name__, text_of(error))))
-        if not finished or isinstance(error, RunError):
+        if not finished or isinstance(error, (RunError, ReliabilityFailFastError)):
             raise error
         raise RunCheckpointError(error, Checkpoint(run.record.sealed()), iteration=iteration, phase=phase, stage=stage) from error
 

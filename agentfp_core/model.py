@@ -212,6 +212,8 @@ class ModelResponse:
         thinking: thinking blocks, to go back byte by byte.
         response_id: the provider's id of the reply.
         model: the name of the model that really answered.
+        request_id: the provider's id of the request, for its support.
+        by: the model that served, where a wrapper chose one; its prices hold.
     """
 
     text: str = ""
@@ -222,6 +224,8 @@ class ModelResponse:
     thinking: tuple[ThinkingBlock, ...] = ()
     response_id: str | None = None
     model: str | None = None
+    request_id: str | None = None
+    by: Model | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

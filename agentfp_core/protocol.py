@@ -75,7 +75,7 @@ def check_response(model: Model, response: Any) -> ModelResponse:
         raise refuse(f"must give its thinking as a tuple of ThinkingBlock, got a {type(response.thinking).__name__}")
     if not isinstance(response.usage, Usage):
         raise refuse(f"must give its usage as a Usage, got a {type(response.usage).__name__}")
-    for name in ("provider_stop", "response_id", "model"):
+    for name in ("provider_stop", "response_id", "model", "request_id"):
         value = getattr(response, name)
         if value is not None and not isinstance(value, str):
             raise refuse(f"gave a {type(value).__name__} as {name}")

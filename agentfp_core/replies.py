@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agentfp_core.billing import bill
+from agentfp_core.billing import bill, bill_failure
 from agentfp_core.cancelling import stray
 from agentfp_core.errors import ModelError, PluginError, StreamChunkError
 from agentfp_core.events.stream import LlmEnd, Retracted, ThinkingDelta, ThinkingEnd, Token
@@ -155,6 +155,7 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
         response = await _streamed(run, request, model, shower) if model.features.streaming else await complete(model, request)
     except BaseException as error:
         shower.give_up()
+        bill_failure(run, model, error)
         if stray(error):
             raise ModelError(f"the call of model {model.name!r} waited for something that was cancelled") from error
         raise
@@ -178,11 +179,12 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
             response.provider_stop,
             response.response_id,
             len(response.text),
+            response.request_id,
         )
     )
     if response.thinking:
         run.emit(ThinkingEnd(len(response.thinking), sum(len(block.text) for block in response.thinking)))
-    bill(run, model, response.model or model.name, used)
+    bill(run, response.by or model, response.model or model.name, used)
     return Reply(response, shown, shower.held, shower.tokens)
 
 

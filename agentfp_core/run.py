@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentfp_core.billing import bill
-from agentfp_core.errors import UnknownEventError, UsageError, describe_type, nearest, text_of
+from agentfp_core.billing import bill, bill_failure, stop_reason, usage_of
+from agentfp_core.errors import ModelError, UnknownEventError, UsageError, describe_type, nearest, text_of
 from agentfp_core.events.agent import StopRequested
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Event, Payload, check_payload
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.error import Fatal
 from agentfp_core.events.hook import PluginFailed
-from agentfp_core.events.stream import HelperReplied
+from agentfp_core.events.stream import CallFailed, HelperReplied
 from agentfp_core.hook_timer import HookTimer
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.jsontext import canonical
@@ -279,6 +279,8 @@ class Run(Generic[Deps]):
     def report(self, payload: Payload) -> None:
         """Take an event of a model, a wrapper or an adapter to the record."""
         self.emit(payload, source=KERNEL)
+        if isinstance(payload, CallFailed):
+            bill(self, self.model, payload.model, usage_of(payload))
 
     def params_json(self, *, tools: bool) -> str:
         """The parameters of requests with or without tools, as canonical JSON text; made once each."""
@@ -391,15 +393,17 @@ class Run(Generic[Deps]):
             ModelError: the call failed.
             UsageError: a limit of the run was reached before.
         """
-        from agentfp_core.billing import stop_reason
-
         stopped = stop_reason(self)
         if stopped is not None:
             raise UsageError(f"no more model calls in this turn ({stopped}); check run.limits before a call of your own")
         target = model or self.model
         check_request(target, request)
         plugin, begun = self.source, self.clock.monotonic_ns()
-        response = await complete(target, request)
+        try:
+            response = await complete(target, request)
+        except ModelError as error:
+            bill_failure(self, target, error)
+            raise
         name, used = response.model or target.name, response.usage
         elapsed = (self.clock.monotonic_ns() - begun) // 1_000_000
         self.emit(
@@ -408,7 +412,7 @@ class Run(Generic[Deps]):
             ),
             source=plugin,
         )
-        bill(self, target, name, used, purpose=purpose)
+        bill(self, response.by or target, name, used, purpose=purpose)
         return response
 
     # --- faults of plugins ---

@@ -33,7 +33,7 @@ from agentfp_core.events.cost import CostTick, LimitHit
 from agentfp_core.events.hook import VerdictFiled
 from agentfp_core.events.message import MessageAdded, ProposedCall, Thinking
 from agentfp_core.events.pause import PauseAbandoned, PauseAnswered, PauseRequest, PauseResume
-from agentfp_core.events.stream import HelperReplied, LlmEnd
+from agentfp_core.events.stream import CallFailed, HelperReplied, LlmEnd
 from agentfp_core.events.tool import ToolDispatched, ToolEnded, ToolStarted
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import History, Message, ThinkingBlock, ToolCall, Usage, part_from_dict
@@ -94,6 +94,7 @@ class RunState:
             MessageAdded.event_name: self._message,
             LlmEnd.event_name: self._usage,
             HelperReplied.event_name: self._usage,
+            CallFailed.event_name: self._usage,
             CostTick.event_name: self._cost,
             LimitHit.event_name: self._limit,
             Blob.event_name: self._blob,
@@ -250,7 +251,7 @@ class RunState:
 
     # --- money and limits ---
 
-    def _usage(self, event: Event, payload: LlmEnd | HelperReplied) -> None:
+    def _usage(self, event: Event, payload: LlmEnd | HelperReplied | CallFailed) -> None:
         used = (payload.input_tokens, payload.output_tokens, payload.cache_read_tokens, payload.cache_write_tokens, payload.thinking_tokens)
         self._tokens = [a if b is None else b if a is None else a + b for a, b in zip(self._tokens, used, strict=True)]
 

@@ -13,6 +13,9 @@ from agentfp_core.discovery import load, no_provider, the_one
 from agentfp_core.entrypoints import MODELS_GROUP, Entry, installed
 from agentfp_core.errors import PluginLoadError, nearest
 
+_OWN = ("use", "fallback")
+"""What a table says to the library; the rest is for the provider."""
+
 
 class ModelChoice:
     """Finds the model that a table names.
@@ -37,6 +40,32 @@ class ModelChoice:
             origin: where that stands.
             make: whether a model with settings is made; else everything is checked that needs no secret.
         """
+        known = len(self.problems)
+        first = self._one(text, origin, make=make)
+        names, place = self._fallbacks(text)
+        others = [self._one(name, place, make=make) for name in names if self._may_follow(name, place)]
+        if not others or not make or first is None or len(self.problems) > known:
+            return first
+        from agentfp_core.reliability import Fallback
+
+        return Fallback(first, *others)
+
+    def _fallbacks(self, alias: str) -> tuple[list[str], Origin]:
+        path: Path = ("models", alias, "fallback")
+        names = self._root.get(path)
+        if not isinstance(names, list):
+            return [], Origin("default")
+        return [name for name in names if isinstance(name, str)], self._root.origin(path)
+
+    def _may_follow(self, name: str, origin: Origin) -> bool:
+        if not self._fallbacks(name)[0]:
+            return True
+        self.problems.append(
+            Problem(origin, f"fallback names the alias {name!r}, which has fallbacks itself; name them all here, in order")
+        )
+        return False
+
+    def _one(self, text: str, origin: Origin, *, make: bool) -> Any:
         tables = self._root.get(("models",))
         aliases = tables if isinstance(tables, dict) else {}
         if text not in aliases:
@@ -76,7 +105,7 @@ class ModelChoice:
             return None
 
     def _settings(self, path: Path) -> dict[str, Any]:
-        return {key: plain_values(self._root, (*path, key), self._lookup) for key in self._root.get(path) if key != "use"}
+        return {key: plain_values(self._root, (*path, key), self._lookup) for key in self._root.get(path) if key not in _OWN}
 
     def _fits(self, factory: Any, settings: dict[str, Any], use: str, path: Path) -> bool:
         """Whether the provider takes settings of these names."""
@@ -89,7 +118,7 @@ class ModelChoice:
         known = [p.name for p in parameters[1:] if p.kind is not inspect.Parameter.VAR_POSITIONAL]
         unknown = [name for name in settings if name not in known]
         for name in unknown:
-            text = f"{spell((*path, name))}: provider {use.partition(':')[0]!r} has no setting {name!r}; {nearest(name, [*known, 'use'])}"
+            text = f"{spell((*path, name))}: provider {use.partition(':')[0]!r} has no setting {name!r}; {nearest(name, [*known, *_OWN])}"
             self.problems.append(Problem(self._root.origin((*path, name)), text))
         return not unknown
 

@@ -153,6 +153,8 @@ class ModelTable(Table):
 
     use: str
     """`provider:name` of an installed provider."""
+    fallback: list[str] = []
+    """Models that serve in its place when it fails, in this order: `provider:name`, or other aliases."""
 
 
 def _whole(value: Any) -> Any:

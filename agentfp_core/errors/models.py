@@ -22,6 +22,8 @@ class ModelError(AgentfpError):
         request_id: the provider's id of the request, for its support.
         retry_after: seconds that the provider asks to wait.
         usage: tokens that the provider reported before it failed; they are billed.
+
+    ``detail`` holds the provider's own words where it sent any: they may quote the request, so they stand in no message.
     """
 
     code = "ERR_MODEL"
@@ -31,6 +33,7 @@ class ModelError(AgentfpError):
     request_id: str | None = None
     retry_after: float | None = None
     usage: Usage | None = None
+    detail: str | None = None
 
     def __init__(
         self,

@@ -80,6 +80,16 @@ class ReliabilityFailFast(Payload):
     error_message: Content[str | None] = None
 
 
+@event("agentfp.reliability.rule_failed", kind="diagnostic")
+class RuleFailed(Payload):
+    """The predicate of a reliability rule raised; the rule was passed over."""
+
+    phase: Name[Literal["pre-check", "post-decide"]]
+    rule: Name[str]
+    error_class: Name[str]
+    error: Content[str | None] = None
+
+
 @event("agentfp.fallback.triggered")
 class FallbackTriggered(Payload):
     """Another model serves in place of the first."""

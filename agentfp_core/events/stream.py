@@ -39,6 +39,23 @@ class LlmEnd(Payload):
     provider_stop: Name[str | None] = None
     response_id: Name[str | None] = None
     text_chars: Number[int] = 0
+    request_id: Name[str | None] = None
+
+
+@event("agentfp.model.call_failed")
+class CallFailed(Payload):
+    """A model call failed after the provider had counted tokens for it; they are billed."""
+
+    provider: Name[str]
+    model: Name[str]
+    error_class: Name[str]
+    status: Name[int | None] = None
+    request_id: Name[str | None] = None
+    input_tokens: Number[int | None] = None
+    output_tokens: Number[int | None] = None
+    cache_read_tokens: Number[int | None] = None
+    cache_write_tokens: Number[int | None] = None
+    thinking_tokens: Number[int | None] = None
 
 
 @event("agentfp.stream.thinking_end", kind="diagnostic")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, ConfigError, Limits, PluginLoadError, load_config
+from agentfp import Agent, ConfigError, Fallback, Limits, PluginLoadError, load_config
 from agentfp.events import RunConfigured
 from agentfp.testing import PluginDist, ScriptedModel, call
 
@@ -248,3 +248,37 @@ def test_a_plugin_whose_own_code_fails_is_named(write: Write, site: PluginDist) 
         Agent.from_config(write(text))
     with pytest.raises(ConfigError, match=r"agentfp.toml:5:1: no such kind"):
         Agent.from_config(write(text + '[plugins.odd]\nkind = "y"\n'))
+
+
+def test_an_alias_may_name_models_that_serve_when_it_fails(write: Write) -> None:
+    path = write("""
+        version = 1
+        [agent]
+        model = "main"
+        [models.main]
+        use = "stub:a"
+        reply = ""
+        fallback = ["small", "stub:c"]
+        [models.small]
+        use = "stub:b"
+        reply = "from b"
+        """)
+    model = Agent.from_config(path).model
+    assert isinstance(model, Fallback)
+    assert [one.name for one in model.models] == ["a", "b", "c"]
+
+
+def test_an_alias_with_fallbacks_is_no_fallback_itself(write: Write) -> None:
+    path = write("""
+        version = 1
+        [agent]
+        model = "main"
+        [models.main]
+        use = "stub:a"
+        fallback = ["main", "nope:x"]
+        """)
+    with pytest.raises(ConfigError) as caught:
+        Agent.from_config(path)
+    assert [problem.split(": ", 1)[0] for problem in caught.value.problems] == ["agentfp.toml:6:1", "agentfp.toml:6:1"]
+    assert "has fallbacks itself" in caught.value.problems[0]
+    assert "'nope'" in caught.value.problems[1]
