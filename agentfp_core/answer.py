@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core.batch import View, put
 from agentfp_core.calling import check_verdict, each, file_verdict
-from agentfp_core.errors import AnswerRefusedError, text_of
+from agentfp_core.errors import AnswerRefusedError, PluginError, text_of
 from agentfp_core.events.agent import AnswerDrafted, AnswerNotAssessed, AnswerRefused, OutputAttempt, OutputSchemaRetry
 from agentfp_core.hookspecs import PHASES
 from agentfp_core.output import OutputProblem
@@ -109,6 +109,9 @@ class _Judge:
 
     def take(self, impl: Impl, _: None, answer: Any) -> bool:
         verdict = check_verdict(impl, answer)
+        if not self.run.agent.plugin_set.by_name[impl.plugin].may_change_answers:
+            msg = f"plugin {impl.plugin!r} answered 'assess_answer' with a {type(verdict).__name__}, but says that it changes no answers"
+            raise PluginError(msg, plugin=impl.plugin, moment=impl.moment)
         file_verdict(self.run, impl, verdict)
         judged = self.judged
         if isinstance(verdict, Replace):

@@ -155,7 +155,8 @@ class Blueprint(Generic[Deps, Out]):
         if self.output is not None and output_strategy == "tool" and self.tools:
             problems.append("output_strategy='tool' does not go with tools, for the model must call the answer's own tool; choose 'auto'")
         registry.check()
-        self.may_replace_answers = bool(self.plugin_set.table["assess_answer"]) or self.output is not None
+        judges = {impl.plugin for impl in self.plugin_set.table["assess_answer"]}
+        self.may_replace_answers = self.output is not None or any(self.plugin_set.by_name[name].may_change_answers for name in judges)
         self.stream_mode = stream or ("hold" if self.may_replace_answers else "live")
 
     def _check(self, problems: list[AgentfpError | str], stream: str | None) -> None:

@@ -51,6 +51,7 @@ class Composer:
         self._base: tuple[ToolRef, ...] | None = None
         self._base_added: dict[str, tuple[str, str]] = {}
         self._pieces: dict[tuple[str, str, str], tuple[str, PieceRef]] = {}
+        self._begun = False
         self._checked = 0
         self._checked_model: Model | None = None
         self._roles: frozenset[str] = frozenset()
@@ -72,6 +73,9 @@ class Composer:
         """
         run = self.run
         draft = RequestDraft(run, self.state, self.specs, run.model)
+        if not self._begun:
+            self._begun = True
+            draft._edits += [(edit, None) for edit in self.state.edits_without(run.agent.plugin_set.by_name)]
         if run.agent.instructions or run.agent.output is not None or run.state.system_texts:
             await self._instructions(draft)
         if self._shaping or self._sealing:

@@ -112,7 +112,7 @@ class RequestDraft:
         self._edit("restore", message_id)
 
     def decorate_tools(self, property: str, fragment: Mapping[str, Any], only: Sequence[str] | None = None) -> None:
-        """Add a property to the schemas of the tools, from now on.
+        """Add a property to the schemas of the tools, from now on. A tool that has a property of this name keeps its own.
 
         Args:
             property: its name.

@@ -71,6 +71,14 @@ class Plugin:
         """Whether an answer is refused when this plugin fails to judge it: the setting of that name, off by default."""
         return bool(getattr(self.settings, "refuse_on_failure", False))
 
+    @property
+    def may_change_answers(self) -> bool:
+        """Whether its ``assess_answer`` may answer with a verdict.
+
+        Text is held back from streams until such a plugin has seen it; one that only looks says False, and a verdict of it is refused.
+        """
+        return True
+
     def initial(self) -> Any:
         """The memo before the first event."""
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
@@ -145,6 +145,7 @@ class ServedState:
         self.decorations: dict[tuple[str, str], tuple[str, tuple[str, ...] | None]] = {}
         self.held_out: dict[str, set[str]] = {}
         self.added_tools: dict[str, tuple[str, str]] = {}
+        self.editors: set[str] = set()
         self._specs: tuple[ToolSpec, ...] | None = None
         self._names: tuple[tuple[ToolSpec, ...], frozenset[str]] | None = None
         self._applied: Served | None = None
@@ -199,6 +200,7 @@ class ServedState:
     def apply_edits(self, edits: Sequence[EditRef]) -> None:
         """Make edits stand. Applying one that stands already changes nothing."""
         for edit in edits:
+            self.editors.add(edit.plugin)
             if edit.op in ("ticket", "hide", "restore"):
                 self._edit_message(edit)
             else:
@@ -273,6 +275,18 @@ class ServedState:
         elif edit.op == "drop_tool" and self.added_tools.get(target, ("",))[0] == plugin:
             del self.added_tools[target]
 
+    def edits_without(self, plugins: Container[str]) -> tuple[EditRef, ...]:
+        """What undoes the edits that stand of plugins which are not among these: a request must not depend on who is off."""
+        gone = {plugin for plugin in self.editors if plugin not in plugins}
+        if not gone:
+            return ()
+        undo = [EditRef("restore", p, target) for target, by in self.tickets.items() for p in by if p in gone]
+        undo += [EditRef("restore", p, target) for target, by in self.hidden.items() for p in by if p in gone]
+        undo += [EditRef("undecorate", p, prop) for p, prop in self.decorations if p in gone]
+        undo += [EditRef("let_in", p, tool) for tool, by in self.held_out.items() for p in by if p in gone]
+        undo += [EditRef("drop_tool", p, tool) for tool, (p, _) in self.added_tools.items() if p in gone]
+        return tuple(undo)
+
     # --- assembling ---
 
     def view(self, late: tuple[Message, ...] = ()) -> ServedMessages:
@@ -301,7 +315,8 @@ class ServedState:
         if not fragments:
             return spec
         schema = spec.parameters
-        schema["properties"] = {**schema.get("properties", {}), **fragments}
+        own = schema.get("properties", {})
+        schema["properties"] = {**own, **{prop: fragment for prop, fragment in fragments.items() if prop not in own}}
         return dataclasses.replace(spec, parameters_json=jsontext.canonical(schema))
 
     def chain_head(self) -> str:
