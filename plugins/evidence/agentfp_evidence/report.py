@@ -197,6 +197,17 @@ class EvidenceReport:
             "truncated": self.truncated,
         }
 
+    def to_html(self) -> str:
+        """The report as a page that stands alone: the answer with each value marked, and where each comes from."""
+        from agentfp_evidence.html import page_of
+
+        return page_of(self)
+
+    def _repr_html_(self) -> str:
+        from agentfp_evidence.html import fragment_of
+
+        return fragment_of(self)
+
 
 def _tool_sentence(tool: ToolNote) -> str:
     name = f"{tool.tool!r}" if tool.tool else "a tool"
