@@ -71,9 +71,23 @@ def rows_in(data: Any, source: Source, node: Node = None, key: str = "") -> Iter
             inner = [v for v in value.values() if isinstance(v, Mapping)]
             if len(inner) >= 2 and len(inner) == len(value):
                 yield Rows(inner[:MAX_ROWS], place, source, name)
-            stack.extend((v, (place, str(k)), str(k)) for k, v in reversed(value.items()) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, str(k)), str(k)) for k, v in reversed(list(value.items())) if isinstance(v, (Mapping, list)))
         else:
             objects = [v for v in value if isinstance(v, Mapping)]
             if len(objects) >= 2:
                 yield Rows(objects[:MAX_ROWS], place, source, name)
             stack.extend((v, (place, i), name) for i, v in reversed(list(enumerate(value))) if isinstance(v, (Mapping, list)))
+
+
+def lists_in(data: Any, node: Node = None, key: str = "") -> Iterator[tuple[str, int, Node]]:
+    """The key, length and place of each list in JSON data, and of each map whose values are all objects."""
+    stack: list[tuple[Any, Node, str]] = [(data, node, key)]
+    while stack:
+        value, place, name = stack.pop()
+        if isinstance(value, Mapping):
+            if value and all(isinstance(v, Mapping) for v in value.values()):
+                yield name, len(value), place
+            stack.extend((v, (place, str(k)), str(k)) for k, v in value.items() if isinstance(v, (Mapping, list)))
+        else:
+            yield name, len(value), place
+            stack.extend((v, (place, i), name) for i, v in enumerate(value) if isinstance(v, (Mapping, list)))

@@ -52,6 +52,8 @@ class EvidenceIndex:
         self._sources: list[Source] = []
         self._facets: dict[type[Facet], tuple[Facet, int]] = {}
         self._messages = 0
+        self.answers: list[tuple[int, str]] = []
+        """What the model wrote before, by index of its message: it grounds nothing, but a value may be worked out there."""
         self.tools: list[ToolNote] = []
         self.calls = 0
         self.results = 0
@@ -98,6 +100,8 @@ class EvidenceIndex:
                     self.tools.append(ToolNote(tool=source.tool, standing=source.standing, message=source.index, call_id=source.call_id))
             if source.ground != "none":
                 self._sources.append(source)
+            elif source.standing is None and source.text and source.index is not None:
+                self.answers.append((source.index, source.text))
 
     @property
     def sources(self) -> Sequence[Source]:

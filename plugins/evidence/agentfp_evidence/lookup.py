@@ -180,7 +180,7 @@ def _find_date(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None
         if day is None:
             held = table.find(f"M:{year:04}-{month:02}")
         elif year is None:
-            held = table.find(f"D:{month:02}-{day:02}")
+            held = _in_usual_years(table, month, day)
         else:
             held = table.find(f"d:{year:04}-{month:02}-{day:02}")
             if not held:
@@ -192,6 +192,15 @@ def _find_date(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None
         if held:
             return "exact", held
     return None
+
+
+def _in_usual_years(table: Table, month: int, day: int) -> list[Posting]:
+    """A day without its year is one of the years that the conversation is about, not the birthday of someone in it."""
+    held = table.find(f"D:{month:02}-{day:02}")
+    if not held or any(not p.part for p in held):
+        return held
+    years = [y for y in table.years if table.is_usual_year(y)]
+    return [p for y in years for p in table.find(f"d:{y:04}-{month:02}-{day:02}")]
 
 
 def _find_clock(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None:

@@ -39,7 +39,7 @@ ISO = (
     r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
     r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
 )
-MONTH_DAY = rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?![\w:]|[.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
+MONTH_DAY = rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
 DAY_MONTH = rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:\s?-\s?(?P<dmd2>{_DAY})(?:{_TH}|\.))?(?:\sof)?\s(?P<dmm>{_MONTH})(?:,?\s(?P<dmy>{_YEAR}))?)"
 MONTH_YEAR = rf"(?P<my>(?<![^\W_])(?P<mym>{_MONTH}),?\s(?P<myy>{_YEAR}))"
 NUMERIC = (

@@ -114,11 +114,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     glossed = _gloss(table, text, start, end)
     if glossed:
         return start, end, unverifiable("gloss", glossed)
-    # words of the run before and after the name proper belong to the sentence
+    # words of the run before the name proper belong to the sentence
     while len(words) > 1 and words[0] not in strangers and _is_plain(words[0]):
         words = words[1:]
-    while len(words) > 1 and words[-1] not in strangers and _is_plain(words[-1]):
-        words = words[:-1]
     last = words[-1]
     finish = last.end - 2 if last.text.lower().endswith(("'s", "\u2019s")) else last.end
     return words[0].start, finish, unsupported("weak", "unknown-name")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 
-from agentfp_evidence.columns import Rows, is_number, rows_in
+from agentfp_evidence.columns import Rows, is_number, lists_in, rows_in
 from agentfp_evidence.entries import Scanned, entries_of, is_hash, number_key, words_of_key
 from agentfp_evidence.fold import fold, spellings_of
 from agentfp_evidence.index import MAX_CARRIERS, MAX_FORMS, Posting
-from agentfp_evidence.reading import Leaf
+from agentfp_evidence.reading import Leaf, Node
 from agentfp_evidence.sources import Source
-from agentfp_evidence.units import unit_of_key
+from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+")
 _SHORT = 80
@@ -28,7 +29,10 @@ class Table:
         self.rows: list[Rows] = []
         self.sources: list[Source] = []
         self.truncated = False
+        self.lists: list[tuple[str, int, Node, Source]] = []
+        self.years: Counter[int] = Counter()
         self._numbers: list[tuple[float, Posting]] = []
+        self._by_unit: dict[str, dict[Unit, list[tuple[float, Posting]]]] = {}
         self._sorted = 0
         self._scanned: dict[str, Scanned] = {}
 
@@ -43,7 +47,9 @@ class Table:
         if source.ground == "evidence":
             for i, data in enumerate(source.reading.data):
                 if isinstance(data, (dict, list)):
-                    self.rows.extend(rows_in(data, source, None if i == 0 else (None, i)))
+                    root: Node = None if i == 0 else (None, i)
+                    self.rows.extend(rows_in(data, source, root))
+                    self.lists.extend((key, n, node, source) for key, n, node in lists_in(data, root))
 
     def _add_number(self, source: Source, leaf: Leaf) -> None:
         posting = Posting(source, leaf.node, unit=unit_of_key(leaf.key))
@@ -98,6 +104,8 @@ class Table:
                 self.hashes.append(key[2:])
             elif kind == "p:":
                 self.phones.append(key[2:])
+            elif kind == "d:":
+                self.years[int(key[2:6])] += 1
         elif len(held) < MAX_CARRIERS:
             held.append(posting)
         elif posting.unit is not None or not posting.part:
@@ -105,7 +113,10 @@ class Table:
                 held.append(posting)
             return
         if key.startswith("n:") and not posting.part:
-            self._numbers.append((float(key[2:]), posting))
+            value = float(key[2:])
+            self._numbers.append((value, posting))
+            if posting.unit is not None:
+                self._by_unit.setdefault(posting.unit.dimension, {}).setdefault(posting.unit, []).append((value, posting))
 
     def find(self, key: str) -> list[Posting]:
         """Where a value stands."""
@@ -118,6 +129,15 @@ class Table:
             self._sorted = len(self._numbers)
         first = bisect_left(self._numbers, low, key=lambda item: item[0])
         return self._numbers[first : bisect_right(self._numbers, high, key=lambda item: item[0])]
+
+    def by_unit(self, dimension: str) -> dict[Unit, list[tuple[float, Posting]]]:
+        """Numbers that wear a unit of a dimension, by unit."""
+        return self._by_unit.get(dimension, {})
+
+    def is_usual_year(self, year: int) -> bool:
+        """Whether a year is one that the conversation is about, or next to one; years of birth are not."""
+        enough = 0.2 * max(self.years.values(), default=0)
+        return any(self.years[y] >= enough and self.years[y] > 0 for y in (year - 1, year, year + 1))
 
     def has_word(self, word: str) -> list[Posting]:
         """Where a word stands, by any of its spellings."""

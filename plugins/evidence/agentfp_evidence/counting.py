@@ -1,0 +1,111 @@
+"""Counts: how many rows a result has, how many of them share a value, how many items the answer lists itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agentfp_evidence.context import nouns_around, same_noun, sentence_around
+from agentfp_evidence.entries import words_of_key
+from agentfp_evidence.index import Posting
+from agentfp_evidence.table import Table
+from agentfp_evidence.verdict import Verdict, supported
+
+_ITEM = re.compile(r"(?m)^([ \t]*)(?:[-*+\u2022]|\d{1,3}[.)]|\|)\s+\S")
+_HEADED_ITEM = re.compile(r"(?m)^#{2,6} .+$|^\*\*(?:\d{1,2}[.)] |[^*\n]+\*\*\s*$)")
+_FILLER = frozenset("available other more different total upcoming following matching active open the all these those free new found been have with".split())
+MAX_ROWS_ASKED = 2_000
+
+
+def find_count(table: Table, text: str, start: int, end: int, value: int) -> Verdict | None:
+    """What a number counts: rows of a result that the words around it name, or the items that the answer lists.
+
+    Args:
+        table: the evidence.
+        text: the answer, folded.
+        start: where the number begins.
+        end: where it ends.
+        value: the number.
+    """
+    if not 0 <= value <= 5_000:
+        return None
+    if value >= 2 and _listed(text, start, end, value):
+        return supported("count", (), f"{value} items listed in the answer")
+    nouns = [n for n in nouns_around(text, start, end) if n not in _FILLER]
+    if not nouns:
+        return None
+    for key, length, node, source in table.lists:
+        if length == value and _names(nouns, key, source.tool if node is None else None):
+            return supported("count", [Posting(source, node)], f"{value} = number of {key or 'rows'}")
+    if value >= 1:
+        return _matching_rows(table, text, start, end, value, nouns)
+    return None
+
+
+def list_lengths(table: Table) -> list[int]:
+    """Lengths of the named lists in the results that may multiply something, from 2 to 50, each once."""
+    return sorted({length for key, length, _, _ in table.lists if key and 2 <= length <= 50})
+
+
+def _names(nouns: list[str], key: str, tool: str | None) -> bool:
+    called = words_of_key(key)
+    if not called and tool:
+        called = words_of_key(tool)
+    return any(same_noun(noun, word) for noun in nouns for word in called if len(word) > 2)
+
+
+def _matching_rows(table: Table, text: str, start: int, end: int, value: int, nouns: list[str]) -> Verdict | None:
+    """Rows that share a field's value which the sentence names: "1 of 2 ports is down"."""
+    first, last = sentence_around(text, start, end)
+    said = {w.lower() for w in re.findall(r"[^\W_]+", text[first:last])}
+    for rows in table.rows:
+        if len(rows.rows) > MAX_ROWS_ASKED or value > len(rows.rows):
+            continue
+        if not (_names(nouns, rows.key, rows.source.tool) or _names(nouns, _parent_key(rows.node), None) or str(len(rows.rows)) in said):
+            continue
+        for field, shared, group in rows.groups():
+            words = {w.lower() for w in re.findall(r"[^\W_]+", shared)}
+            if len(group) == value and words and (words <= said or (shared == "True" and set(words_of_key(field)) & said)):
+                origin = f"{value} of {len(rows.rows)} rows have {field} = {shared}"
+                return supported("count", [Posting(rows.source, rows.node)], origin)
+    return None
+
+
+def _parent_key(node: object) -> str:
+    while isinstance(node, tuple):
+        if isinstance(node[1], str):
+            return node[1]
+        node = node[0]
+    return ""
+
+
+def _listed(text: str, start: int, end: int, value: int) -> bool:
+    """Whether the answer itself lists as many items right behind the number."""
+    return any(count == value for count in _lists_behind(text, end))
+
+
+def _lists_behind(text: str, end: int) -> Iterator[int]:
+    line_end = text.find("\n", end)
+    line = text[end : line_end if line_end >= 0 else len(text)]
+    colon = line.find(":")
+    if colon >= 0 and len(line) - colon > 3:
+        inline = re.sub(r"\([^)]*\)", "", line[colon + 1 :]).split(". ")[0]
+        yield len([p for p in re.split(r",\s(?:and\s|und\s|et\s)?|\s(?:and|und|et|&)\s|;\s", inline) if p.strip()])
+    bracket = re.match(r"[^\n(.]{0,40}\(([^)\n]+)\)", text[end:])
+    if bracket is not None:
+        yield len([p for p in re.split(r",\s(?:and\s|und\s|et\s)?|\s(?:and|und|et|&)\s|;\s", bracket[1]) if p.strip()])
+    if line_end < 0:
+        return
+    items = [m for m in _ITEM.finditer(text, line_end)]
+    if items:
+        shallow = min(len(m[1]) for m in items)
+        top = [m for m in items if len(m[1]) == shallow]
+        block = [top[0]] if top else []
+        for a, b in zip(top, top[1:], strict=False):
+            between = text[a.end() : b.start()]
+            if re.search(r"\n\s*\n[^\s\-*+\u2022|\d#]", between):
+                break
+            block.append(b)
+        yield len(block)
+        yield len([m for m in top if re.match(r"\s*\d", m[0])])
+    yield len(_HEADED_ITEM.findall(text, line_end))

@@ -1,0 +1,238 @@
+"""One text judged: its mentions found, each taken up the ladder of support until a rung holds it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from agentfp_evidence.aggregates import Aggregates, find_aggregate
+from agentfp_evidence.arithmetic import Operand, words_as_counts, work_out
+from agentfp_evidence.counting import find_count, list_lengths
+from agentfp_evidence.fold import fold, fold_word
+from agentfp_evidence.index import EvidenceIndex
+from agentfp_evidence.lexicon import language_of
+from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
+from agentfp_evidence.magnitudes import find_converted, find_magnitude
+from agentfp_evidence.masks import code_blocks, is_common_name, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.names import judge_name, name_spans
+from agentfp_evidence.nearest import nearest_form
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.options import EvidenceOptions
+from agentfp_evidence.report import EvidenceValue
+from agentfp_evidence.scan import Mention, Word, scan
+from agentfp_evidence.shifts import Offsets, shifted, time_between
+from agentfp_evidence.table import Table
+from agentfp_evidence.units import PERCENT, is_money
+from agentfp_evidence.verdict import Verdict, unsupported
+
+from agentfp.transcripts import Severity
+
+MAX_EARLIER = 12
+"""Earlier answers that are asked how they worked a value out."""
+
+
+class Ladder:
+    """What the rungs stand on: the evidence in its forms, and the options.
+
+    Args:
+        index: the evidence.
+        options: the options of the judgement.
+        before: index of the message that the judged text is; None for the answer after all messages.
+    """
+
+    def __init__(self, index: EvidenceIndex, options: EvidenceOptions, before: int | None = None) -> None:
+        self.index = index
+        self.options = options
+        self.before = before
+        self.table = index.facet(Table)
+        self.offsets = index.facet(Offsets)
+        self.aggregates = index.facet(Aggregates)
+
+    def earlier(self, token: str) -> list[tuple[int, str]]:
+        """Earlier answers that hold a token, latest first."""
+        found = []
+        for at, text in reversed(self.index.answers):
+            if (self.before is None or at < self.before) and token in text:
+                found.append((at, text))
+                if len(found) == MAX_EARLIER:
+                    break
+        return found
+
+
+class JudgedText:
+    """One judgement of one text.
+
+    Args:
+        ladder: what it is judged by.
+        text: the text, folded.
+        original: the text as it came.
+    """
+
+    def __init__(self, ladder: Ladder, text: str, original: str) -> None:
+        self._ladder = ladder
+        self._table = ladder.table
+        self._options = ladder.options
+        self._text = text
+        self._original = original
+
+    def values(self) -> list[EvidenceValue]:
+        """Every value and its verdict."""
+        words: list[Word] = []
+        mentions = list(scan(self._text, lambda *word: words.append(Word(*word))))
+        values = [self._value(_kind(m), m.start, m.end, v) for m, v in self._verdicts(mentions)]
+        language = language_of([fold_word(w.text) for w in words])
+        for span in name_spans(self._text, words):
+            judged = judge_name(self._table, self._text, span, language)
+            if judged is not None:
+                start, end, verdict = judged
+                values.append(self._value("name", start, end, verdict))
+        return values
+
+    def numbers(self) -> list[tuple[Mention, Verdict]]:
+        """The verdicts on everything but names."""
+        return self._verdicts(list(scan(self._text, lambda *_: None)))
+
+    def _verdicts(self, mentions: list[Mention]) -> list[tuple[Mention, Verdict]]:
+        numbering_here = numbering(self._text)
+        code = code_blocks(self._text)
+        judged = [(m, self._first_look(m)) for m in mentions if not self._is_masked(m, numbering_here, code)]
+        self._second_look(judged)
+        return judged
+
+    def _is_masked(self, mention: Mention, numbers: frozenset[int], code: list[tuple[int, int]]) -> bool:
+        text, start = self._text, mention.start
+        if mention.kind in ("ordinal", "ratio"):
+            return True
+        if self._options.exempt and self._options.is_exempt(text[start : mention.end].lower()):
+            return True
+        if mention.number is not None:
+            if start in numbers or stands_behind_label(text, start) or stands_behind_standard(text, start):
+                return True
+            return any(a <= start < b for a, b in code)
+        if mention.kind == "version":
+            return stands_behind_label(text, start) or start in numbers or stands_behind_standard(text, start)
+        if mention.kind == "identifier":
+            token = text[start : mention.end]
+            return is_common_name(token) or len(token) < 3 or stands_behind_label(text, start)
+        return False
+
+    def _first_look(self, mention: Mention) -> Verdict:
+        """Whether a value stands somewhere, or is reckoned from one served value."""
+        text, table = self._text, self._table
+        if mention.number is not None:
+            number = mention.number
+            found = find_number(table, number, text) or find_magnitude(table, number, text[max(0, number.start - 24) : number.start])
+            found = found or find_converted(table, number) or time_between(table, number)
+            if found is not None:
+                return found
+            return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
+        if mention.kind == "moment":
+            verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m) for m in mention.moments]
+            bad = next((v for v in verdicts if v is None or v.verdict == "unsupported"), verdicts[0])
+            if bad is not None:
+                return bad
+            full = all(m.dates and all(y is not None and d is not None for y, _, d in m.dates) for m in mention.moments)
+            return unsupported("strong" if full or self._options.profile == "strict" else "weak")
+        if mention.kind in ("email", "url", "phone"):
+            return find_address(table, mention, text) or unsupported("strong")
+        return find_identifier(table, text[mention.start : mention.end]) or unsupported("strong")
+
+    def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
+        """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
+        left = [i for i, (_, v) in enumerate(judged) if v.verdict == "unsupported" and v.how == "absent"]
+        left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
+        if not left:
+            return
+        for i in left:
+            mention = judged[i][0]
+            if mention.number is not None:
+                found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
+                if found is not None:
+                    judged[i] = (mention, found)
+        counts = [*words_as_counts(self._text), *(Operand(float(n), None, 0, 0) for n in list_lengths(self._table))]
+        for _ in range(2):
+            left = [i for i in left if judged[i][1].verdict == "unsupported"]
+            for i in left:
+                self._work_out(judged, i, counts)
+        for i in left:
+            mention, verdict = judged[i]
+            if verdict.verdict == "unsupported":
+                restated = self._restated(mention)
+                if restated is not None:
+                    judged[i] = (mention, restated)
+        for i in [i for i in left if judged[i][1].verdict == "unsupported"]:
+            self._work_out(judged, i, counts)
+
+    def _counted(self, mention: Mention) -> Verdict | None:
+        number = mention.number
+        if number is None or number.unit is not None or not number.readings[0].isdigit() or len(number.readings[0]) > 4:
+            return None
+        return find_count(self._table, self._text, mention.start, mention.end, int(number.readings[0]))
+
+    def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
+        mention, verdict = judged[at]
+        if verdict.verdict != "unsupported" or mention.number is None:
+            return
+        operands = [
+            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources)
+            for m, v in judged
+            if m.number is not None and v.verdict == "supported" and m is not mention
+        ]
+        worked = work_out(self._text, mention.number, operands, counts)
+        if worked is not None:
+            judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
+
+    def _restated(self, mention: Mention) -> Verdict | None:
+        """How an earlier answer worked the value out; its own words ground nothing, its operands do."""
+        token = self._text[mention.start : mention.end].strip("*_ ")
+        for at, text in self._ladder.earlier(token):
+            earlier = Ladder(self._ladder.index, self._options, at)
+            for other, verdict in JudgedText(earlier, fold(text), text).numbers():
+                if verdict.verdict != "unsupported" and other.kind == mention.kind and _same(other, mention):
+                    return replace(verdict, how="restated", derivation=f"{verdict.derivation or verdict.how} (message {at})")
+        return None
+
+    def _severity(self, number: Number) -> Severity:
+        if self._options.profile == "strict" or number.digits >= self._options.min_digits or is_money(number.unit):
+            return "strong"
+        significant = len(number.readings[0].lstrip("-0.").replace(".", ""))
+        return "strong" if number.unit is not None and significant >= 2 else "weak"
+
+    def _value(self, kind: str, start: int, end: int, verdict: Verdict) -> EvidenceValue:
+        near = None
+        folded = self._text[start:end].lower()
+        if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
+            near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
+        return EvidenceValue(
+            text=self._original[start:end],
+            kind=kind,
+            start=start,
+            end=end,
+            verdict=verdict.verdict,
+            severity=verdict.severity,
+            how=verdict.how,
+            derivation=verdict.derivation,
+            sources=verdict.sources,
+            near=near,
+            value=folded,
+        )
+
+
+def _same(a: Mention, b: Mention) -> bool:
+    if a.number is not None and b.number is not None:
+        return a.number.readings == b.number.readings and a.number.unit == b.number.unit
+    return a.moments == b.moments
+
+
+def _kind(mention: Mention) -> str:
+    if mention.number is not None:
+        if mention.kind == "duration":
+            return "duration"
+        unit = mention.number.unit
+        if is_money(unit):
+            return "money"
+        return "percent" if unit == PERCENT else "quantity" if unit is not None else "number"
+    if mention.kind == "moment":
+        first = mention.moments[0]
+        return "time" if not first.dates else "date" if first.clock is None else "datetime"
+    return mention.kind

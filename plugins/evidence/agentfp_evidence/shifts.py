@@ -1,0 +1,176 @@
+"""Dates and durations reckoned from served ones: the day after, a week later, the time between two clock times."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentfp_evidence.context import NUMBER_WORDS
+from agentfp_evidence.index import Posting
+from agentfp_evidence.moments import Moment, WEEKDAYS
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.table import Table
+from agentfp_evidence.verdict import Verdict, supported
+
+_WORDY = "|".join(NUMBER_WORDS)
+_COUNTED = re.compile(
+    rf"\b(?P<n>\d{{1,3}}|an?|one|einen?|une?|{_WORDY})[ -](?:(?:calendar|business|more|full|extra)[ -])?(?P<unit>days?|weeks?|nights?|tagen?|tage?|wochen?|jours?|semaines?)\b",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(
+    r"\b(?:next day|following day|day after|day before|previous day|day later|day earlier|tomorrow|yesterday|overnight|nächsten tag|folgetag|tag darauf|morgen|gestern|vortag"
+    r"|lendemain|demain|veille|red-?eye)\b|\d{2}:\d{2}(?::\d{2})?\s?\+1",
+    re.IGNORECASE,
+)
+_WEEK = re.compile(r"\b(?:next week|last week|week later|week earlier|nächste woche|semaine prochaine)\b", re.IGNORECASE)
+_MAX_BASES = 400
+_MAX_SPAN = 62
+
+
+class Offsets:
+    """How many days the conversation speaks of shifting by; a facet of the evidence, so each text is read once."""
+
+    def __init__(self) -> None:
+        self.days: dict[int, str] = {}
+
+    def add(self, source: Any) -> None:
+        """Read the offsets in a source."""
+        text = source.text
+        next_day = _NEXT.search(text)
+        if next_day is not None:
+            self.days.setdefault(1, next_day[0])
+            if re.search(r"day after tomorrow|übermorgen|après-demain", text, re.IGNORECASE):
+                self.days.setdefault(2, "the day after tomorrow")
+        week = _WEEK.search(text)
+        if week is not None:
+            self.days.setdefault(7, week[0])
+        if source.ground != "given" or source.index is None:
+            return
+        for match in _COUNTED.finditer(text):
+            word = match["n"].lower()
+            count = int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)
+            days = count * (7 if match["unit"].lower()[0] in "ws" else 1)
+            if days <= _MAX_SPAN:
+                self.days.setdefault(days, match[0])
+
+
+def shifted(table: Table, offsets: Offsets, moment: Moment) -> Verdict | None:
+    """A date that is a served date, shifted by what the conversation speaks of.
+
+    Args:
+        table: the evidence.
+        offsets: the shifts spoken of.
+        moment: the date.
+    """
+    if not offsets.days or moment.impossible:
+        return None
+    for year, month, day in moment.dates:
+        if day is None:
+            continue
+        for y in [year] if year is not None else sorted(table.years, reverse=True)[:4]:
+            if y is None:
+                continue
+            try:
+                date = datetime.date(y, month, day)
+            except ValueError:
+                continue
+            for days, said in offsets.days.items():
+                for sign in (1, -1):
+                    base = date - datetime.timedelta(days=sign * days)
+                    held = table.find(f"d:{base.isoformat()}") or [p for p in table.find(f"D:{base:%m-%d}") if not p.part]
+                    if held and moment.clock is None:
+                        written = f"{date.isoformat()} = {base.isoformat()} {'+' if sign > 0 else '-'} {days} d ({said.strip()})"
+                        return supported("shifted", held, written)
+                    if held and moment.clock is not None and table.find(f"t:{moment.clock[0]:02}:{moment.clock[1]:02}"):
+                        return supported("shifted", held, f"{base.isoformat()} {'+' if sign > 0 else '-'} {days} d")
+    return None
+
+
+def weekday_fits(word: str, moment: Moment, table: Table) -> bool | None:
+    """Whether a date falls on a weekday; None where no year tells.
+
+    Args:
+        word: name of the weekday, lower case.
+        moment: the date.
+        table: the evidence, for the year of a date without one.
+    """
+    wanted = WEEKDAYS.get(word)
+    if wanted is None or not moment.dates or moment.impossible:
+        return None
+    seen = False
+    for year, month, day in moment.dates:
+        if day is None:
+            return None
+        years = [year] if year is not None else [y for y in table.years if table.is_usual_year(y)]
+        for y in years:
+            if y is None:
+                continue
+            try:
+                seen = True
+                if datetime.date(y, month, day).weekday() == wanted:
+                    return True
+            except ValueError:
+                continue
+    return False if seen else None
+
+
+def time_between(table: Table, number: Number) -> Verdict | None:
+    """A duration that is the time between two moments of one object.
+
+    Args:
+        table: the evidence.
+        number: the duration.
+    """
+    unit = number.unit
+    if unit is None or unit.dimension != "time":
+        return None
+    wanted = number.value * float(unit.factor)
+    half = 0.5 * 10.0**-number.decimals * float(unit.factor)
+    exact = unit.name in ("h", "d") or half <= 30
+    for source in table.sources:
+        if source.ground != "evidence":
+            continue
+        for data in source.reading.data:
+            for row in _objects(data):
+                stamps = [(k, s) for k, v in row.items() if isinstance(v, str) and (s := _seconds(v)) is not None]
+                for i, (a_key, a) in enumerate(stamps):
+                    for b_key, b in stamps[i + 1 :]:
+                        if (a >= 86400 * 2) != (b >= 86400 * 2):
+                            continue
+                        gap = abs(b - a)
+                        options = (gap, 86400 - gap) if max(a, b) < 86400 * 2 else (gap,)
+                        if exact and any(g > 0 and abs(g - wanted) <= (half if unit.name == "d" else 30) for g in options):
+                            return supported("duration", [Posting(source, None)], f"{b_key} - {a_key} = {number.readings[0]} {unit.name}")
+    return None
+
+
+def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
+    stack = [data]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Mapping):
+            yield value
+            stack.extend(v for v in value.values() if isinstance(v, (Mapping, list)))
+        elif isinstance(value, list):
+            stack.extend(v for v in value if isinstance(v, (Mapping, list)))
+
+
+_STAMP = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})(?:[T ]|$))?(?:(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}|\+1)?)?")
+
+
+def _seconds(text: str) -> float | None:
+    """A timestamp or a clock time in seconds; None for any other text."""
+    match = _STAMP.fullmatch(text) if 5 <= len(text) <= 35 else None
+    if match is None or (match[1] is None and match[4] is None):
+        return None
+    days = 0
+    if match[1] is not None:
+        try:
+            days = datetime.date(int(match[1]), int(match[2]), int(match[3])).toordinal()
+        except ValueError:
+            return None
+    elif text.endswith("+1"):
+        days = 1
+    return days * 86400 + 3600 * int(match[4] or 0) + 60 * int(match[5] or 0) + int(match[6] or 0)
