@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from agentfp_evidence.columns import Rows, is_number, rows_in
-from agentfp_evidence.context import is_labelled
+from agentfp_evidence.context import LABELS, label_around, speaks_of
+from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, quantum_of, significant
@@ -18,7 +19,7 @@ from agentfp_evidence.units import PERCENT, Unit, agree, convertible, unit_of_ke
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 MAX_AGGREGATES = 50_000
-_UNLABELLED_DIGITS = 3
+_CERTAIN_DIGITS = 3
 
 
 class Aggregate(NamedTuple):
@@ -28,6 +29,7 @@ class Aggregate(NamedTuple):
     value: float
     unit: Unit | None
     origin: str
+    keys: str
     source: Source
     node: Node
 
@@ -69,49 +71,49 @@ _LABEL_OF = {"sum": "sum", "difference": "difference", "mean": "mean", "median":
 
 
 def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict | None:
-    """A number that the rows of a result give.
+    """A number that the rows of a result give, and that the answer speaks of as such.
 
     Args:
         aggregates: what rows give.
         number: the number.
         text: the answer, folded.
     """
-    hits: list[tuple[Aggregate, float]] = []
+    if number.value == 0:
+        return None
+    hits: list[tuple[Aggregate, bool, bool]] = []
     rivals = 0
+    label = ""
     for aggregate in aggregates.all():
         value = aggregate.value
-        if convertible(number.unit, aggregate.unit) and number.unit and aggregate.unit:
+        if number.unit and aggregate.unit and convertible(number.unit, aggregate.unit):
             value *= float(aggregate.unit.factor / number.unit.factor)
         elif not agree(aggregate.unit, number.unit):
             continue
         if abs(number.value) <= 10 * abs(value) and abs(value) <= 10 * abs(number.value):
             rivals += 1
         if fits(abs(value), abs(number.value), number.decimals):
-            hits.append((aggregate, value))
+            label = label or label_around(text, number.start, number.end)
+            about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
+            hits.append((aggregate, _is_called(aggregate, number, label), about or speaks_of(label, words_of_key(aggregate.keys))))
+    hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]
     if not hits:
         return None
-    labelled = [h for h in hits if _is_called(h[0], number, text)]
-    best, value = (labelled or hits)[0]
+    best, called, _ = max(hits, key=lambda h: h[1])
     posting = Posting(best.source, best.node)
     derivation = f"{number.readings[0]} = {best.origin}"
     risk = accidents(number.value, quantum_of(number), rivals)
-    certain = bool(labelled) or (best.unit is not None and best.unit == number.unit)
-    if significant(number) < _UNLABELLED_DIGITS:
-        if risk > MAX_ACCIDENTS:
-            return unverifiable("coincidence", [posting], derivation) if labelled else None
-        return supported(best.how, [posting], derivation) if certain else None
-    if not certain and risk > MAX_ACCIDENTS:
+    if significant(number) < _CERTAIN_DIGITS and risk > MAX_ACCIDENTS:
+        return unverifiable("coincidence", [posting], derivation) if called else None
+    if risk > 1:
         return None
-    if number.unit is not None and best.unit is None and not labelled:
-        return unverifiable("unit-unknown", [posting], derivation)
     return supported(best.how, [posting], derivation)
 
 
-def _is_called(aggregate: Aggregate, number: Number, text: str) -> bool:
-    label = _LABEL_OF.get(aggregate.how)
-    if label is None:
+def _is_called(aggregate: Aggregate, number: Number, label: str) -> bool:
+    name = _LABEL_OF.get(aggregate.how)
+    if name is None:
         return number.unit == PERCENT
-    return is_labelled(text, number.start, number.end, label)
+    return LABELS[name].search(label) is not None
 
 
 def _of_rows(rows: Rows) -> Iterator[Aggregate]:
@@ -124,26 +126,19 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
     sums = {key: sum(values) for key, values in fields.items() if len(values) >= 2}
     for key, total in list(sums.items())[:64]:
         unit = unit_of_key(key)
-        yield Aggregate("sum", total, unit, f"sum of {name}[*].{key}", rows.source, rows.node)
+        yield Aggregate("sum", total, unit, f"sum of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
         values = fields[key]
-        yield Aggregate("mean", total / len(values), unit, f"mean of {name}[*].{key}", rows.source, rows.node)
-        yield Aggregate("median", statistics.median(values), unit, f"median of {name}[*].{key}", rows.source, rows.node)
+        yield Aggregate("mean", total / len(values), unit, f"mean of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
+        yield Aggregate("median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
     for field, shared, group in rows.groups():
         if len(group) >= 2:
             for key in list(sums)[:32]:
                 inner = [v for row in group if is_number(v := row.get(key))]
                 if len(inner) >= 2:
                     origin = f"sum of {name}[*].{key} where {field} = {shared}"
-                    yield Aggregate("sum", float(sum(inner)), unit_of_key(key), origin, rows.source, rows.node)
+                    yield Aggregate("sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node)
     totals = {f"sum of {name}[*].{key}": (key, value) for key, value in sums.items()}
     yield from _pairs(totals, rows.source, rows.node)
-    for key, values in list(fields.items())[:16]:
-        if 2 <= len(values) <= 12:
-            for i, a in enumerate(values):
-                for b in values[i + 1 :]:
-                    if a != b:
-                        origin = f"{max(a, b):g} - {min(a, b):g}, {name}[*].{key}"
-                        yield Aggregate("difference", abs(a - b), unit_of_key(key), origin, rows.source, rows.node)
 
 
 def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:
@@ -158,11 +153,11 @@ def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:
                 yield from _pairs(named, source, node)
                 units = {unit_of_key(k) for k in numbers}
                 if len(units) == 1 and (None not in units or len(numbers) <= 6):
-                    yield Aggregate("sum", float(sum(numbers.values())), units.pop(), f"sum of {path}", source, node)
+                    yield Aggregate("sum", float(sum(numbers.values())), units.pop(), f"sum of {path}", path, source, node)
             for k, v in numbers.items():
                 unit = unit_of_key(k)
                 if unit == PERCENT and 0 <= v <= 100:
-                    yield Aggregate("complement", 100 - v, unit, f"100 - {json_path(node)}.{k}", source, node)
+                    yield Aggregate("complement", 100 - v, unit, f"100 - {json_path(node)}.{k}", k, source, node)
             stack.extend((v, (node, str(k))) for k, v in value.items() if isinstance(v, (Mapping, list)))
         elif isinstance(value, list):
             stack.extend((v, (node, i)) for i, v in enumerate(value) if isinstance(v, (Mapping, list)))
@@ -174,16 +169,17 @@ def _pairs(named: Mapping[str, tuple[str, float]], source: Source, node: Node) -
     for i, (a_name, (a_key, a)) in enumerate(items):
         for b_name, (b_key, b) in items[i + 1 :]:
             unit, other = unit_of_key(a_key), unit_of_key(b_key)
-            if unit != other or unit == PERCENT:
+            if unit != other or unit == PERCENT or a_key.rpartition(".")[0] != b_key.rpartition(".")[0]:
                 continue
+            keys = f"{a_key} {b_key}"
             if a != b:
                 high, low = (a_name, b_name) if a > b else (b_name, a_name)
-                yield Aggregate("difference", abs(a - b), unit, f"{high} - {low}", source, node)
+                yield Aggregate("difference", abs(a - b), unit, f"{high} - {low}", keys, source, node)
             for top, bottom, x, y in ((a_name, b_name, a, b), (b_name, a_name, b, a)):
-                if y > 0 and 0 < x:
-                    yield Aggregate("ratio", 100 * x / y, PERCENT, f"100 * {top} / {bottom}", source, node)
+                if y > 0 and x > 0:
+                    yield Aggregate("ratio", 100 * x / y, PERCENT, f"100 * {top} / {bottom}", keys, source, node)
                     if x < y:
-                        yield Aggregate("ratio", 100 - 100 * x / y, PERCENT, f"100 - 100 * {top} / {bottom}", source, node)
+                        yield Aggregate("ratio", 100 - 100 * x / y, PERCENT, f"100 - 100 * {top} / {bottom}", keys, source, node)
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, float]:

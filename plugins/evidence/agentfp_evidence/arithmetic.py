@@ -87,6 +87,23 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
     )
 
 
+def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str | None:
+    """The equation right before a number that gives another one, written out; None if there is none.
+
+    Args:
+        text: the answer, folded.
+        number: the number behind the equals sign.
+        operands: the grounded numbers, in order.
+    """
+    for run in _chains(text, [o for o in operands if o.end <= number.start]):
+        between = text[run[-1][1].end : number.start]
+        if re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
+            value = _evaluate(run)
+            if value is not None and not _is(value, number):
+                return " ".join(f"{op} {o.value:g}" for op, o in run).strip() + f" = {value:.12g}"
+    return None
+
+
 def _equation(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     """A sum, difference or product that the answer writes out beside the number."""
     for run in _chains(text, operands):
@@ -185,11 +202,13 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
     rates = [o for o in operands if _same_unit(o, number) and _RATE.match(text, o.end)]
     priced = [o for o in operands if _same_unit(o, number) and is_money(o.unit)]
     total = is_labelled(text, number.start, number.end, "sum")
+    more = is_labelled(text, number.start, number.end, "difference")
     for rate in [*rates, *(priced if total else ())]:
+        beside = 0 <= rate.start - number.end < 40 and "(" in text[number.end : rate.start]
         for count in (*small, *counts):
-            if count is not rate and _is(rate.value * count.value, number):
+            if (total or more or beside) and count is not rate and _is(rate.value * count.value, number):
                 return _worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
-    if is_labelled(text, number.start, number.end, "difference") and number.digits >= 3:
+    if more and number.digits >= 3:
         near = [o for o in operands if _same_unit(o, number)][-10:]
         for i, a in enumerate(near):
             for b in near[i + 1 :]:

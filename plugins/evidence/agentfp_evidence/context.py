@@ -6,28 +6,23 @@ import re
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SENTENCE = re.compile(r"(?<=[^\W\d_][.!?])\s|(?<=[)\]*_][.!?])\s|(?<=\d\.)\s(?=[A-ZÄÖÜ])|\n")
+_NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
+_CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
 LABELS = {
     "sum": re.compile(
-        r"\b(?:total\w*|sum|sums|summed|combined|altogether|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt|zusammen|totaux|somme|ensemble|cost|costs|comes to|amounts?"
-        r"|price|payment|refund\w*|charged?|spent|revenue|umsatz|coût|montant|betrag|kosten|balance|used|verbrauch\w*)\b",
+        r"\b(?:total\w*|sum|sums|summed|combined|altogether|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
+        r"|\w*kosten|refund\w*|charged?|spent|revenue|umsatz|verbrauch\w*|used)\b",
         re.IGNORECASE,
     ),
     "difference": re.compile(
-        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|change[ds]?|increase[ds]?|decrease[ds]?|rose|fell|grew"
-        r"|drop\w*|gain\w*|net|free|available|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|frei\w*|reste\w*|économi\w*|plus|moins|libre\w*|charged?|balance|short|pay|mehrkosten"
-        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice)\b",
+        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|changed?|increase[ds]?|decrease[ds]?|rose|fell|grew"
+        r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*|mehrkosten|free|frei\w*|libre\w*"
+        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up|down|over|under)\b",
         re.IGNORECASE,
     ),
-    "mean": re.compile(r"\b(?:average\w*|mean|avg|durchschnitt\w*|mittel\w*|moyenne\w*|typical\w*|median\w*|médiane)\b", re.IGNORECASE),
-    "extreme": re.compile(
-        r"\b(?:min\w*|max\w*|lowest|highest|cheapest|largest|smallest|peak\w*|most|least|niedrigste\w*|höchste\w*|günstigste\w*)\b", re.IGNORECASE
-    ),
-    "duration": re.compile(
-        r"\b(?:duration|takes?|took|lasts?|lasted|long|after|later|apart|between|within|total|travel|flight|ago|since|layover|connection|dauer\w*|dauert\w*|lang"
-        r"|durée|dure|downtime|elapsed|window|until|before|earlier|delay\w*|late|verspät\w*|retard)\b",
-        re.IGNORECASE,
-    ),
+    "mean": re.compile(r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*|médiane)\b", re.IGNORECASE),
 }
+"""Words by which an answer calls a number a total, a difference or a mean."""
 NUMBER_WORDS = {
     word: value
     for value, words in {
@@ -54,8 +49,25 @@ def sentence_around(text: str, start: int, end: int, reach: int = 240) -> tuple[
     return first, match.start() if match else min(len(text), end + reach)
 
 
+def label_around(text: str, start: int, end: int) -> str:
+    """The words by which an answer calls a value: back to the number before it, and on to the end of the clause.
+
+    Args:
+        text: the answer.
+        start: where the value begins.
+        end: where it ends.
+    """
+    first, last = sentence_around(text, start, end, 120)
+    before = text[first:start]
+    digits = [m.end() for m in _NUMBER_BEFORE.finditer(before)]
+    if digits:
+        before = before[digits[-1] :]
+    behind = _CLAUSE_END.split(text[end : min(last, end + 30)])[0]
+    return f"{before} {behind}"
+
+
 def is_labelled(text: str, start: int, end: int, label: str) -> bool:
-    """Whether the sentence around a value calls it a sum, a difference, a mean or the like.
+    """Whether an answer calls a value a sum, a difference or a mean.
 
     Args:
         text: the answer.
@@ -63,8 +75,7 @@ def is_labelled(text: str, start: int, end: int, label: str) -> bool:
         end: where it ends.
         label: a key of :data:`LABELS`.
     """
-    first, last = sentence_around(text, start, end, 120)
-    return LABELS[label].search(text, first, last) is not None
+    return LABELS[label].search(label_around(text, start, end)) is not None
 
 
 def nouns_around(text: str, start: int, end: int) -> list[str]:
@@ -81,6 +92,22 @@ def nouns_around(text: str, start: int, end: int) -> list[str]:
     if label is not None and re.search(r"[:=][*_\s]*$", text[max(0, start - 8) : start]):
         words += _WORD.findall(label[1])
     return [w.lower() for w in words if len(w) > 2]
+
+
+_MONEY_WORDS = frozenset("price prices cost costs fare fares fee fees rate charge total preis preise kosten betrag prix coût tarif refund".split())
+
+
+def speaks_of(label: str, keys: list[str]) -> bool:
+    """Whether words of an answer name a field: they share a word, or both speak of prices.
+
+    Args:
+        label: the words around a value.
+        keys: words of the field's key and of those above it.
+    """
+    said = [w.lower() for w in _WORD.findall(label) if len(w) > 2]
+    if any(same_noun(a, b) for a in said for b in keys if len(b) > 2):
+        return True
+    return any(k in _MONEY_WORDS for k in keys) and any(w in _MONEY_WORDS for w in said)
 
 
 def same_noun(a: str, b: str) -> bool:

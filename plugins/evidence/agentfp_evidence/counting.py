@@ -84,6 +84,14 @@ def _listed(text: str, start: int, end: int, value: int) -> bool:
     return any(count == value for count in _lists_behind(text, end))
 
 
+def _introduces(text: str, end: int, rest: str) -> bool:
+    """Whether the line that a number stands in introduces a list, and is no item of one itself."""
+    if rest.rstrip(" *_").endswith(":"):
+        return True
+    line_start = text.rfind("\n", 0, end) + 1
+    return _ITEM.match(text, line_start) is None and not re.match(r"[*_]*[^\n.]{0,40}:", text[line_start:end])
+
+
 def _lists_behind(text: str, end: int) -> Iterator[int]:
     line_end = text.find("\n", end)
     line = text[end : line_end if line_end >= 0 else len(text)]
@@ -94,7 +102,7 @@ def _lists_behind(text: str, end: int) -> Iterator[int]:
     bracket = re.match(r"[^\n(.]{0,40}\(([^)\n]+)\)", text[end:])
     if bracket is not None:
         yield len([p for p in re.split(r",\s(?:and\s|und\s|et\s)?|\s(?:and|und|et|&)\s|;\s", bracket[1]) if p.strip()])
-    if line_end < 0:
+    if line_end < 0 or not _introduces(text, end, line):
         return
     items = [m for m in _ITEM.finditer(text, line_end)]
     if items:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
-from agentfp_evidence.arithmetic import Operand, words_as_counts, work_out
+from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
 from agentfp_evidence.counting import find_count, list_lengths
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.index import EvidenceIndex
@@ -74,6 +74,7 @@ class JudgedText:
         self._options = ladder.options
         self._text = text
         self._original = original
+        self._stated: set[tuple[int | None, int, int | None]] = set()
 
     def values(self) -> list[EvidenceValue]:
         """Every value and its verdict."""
@@ -95,6 +96,7 @@ class JudgedText:
     def _verdicts(self, mentions: list[Mention]) -> list[tuple[Mention, Verdict]]:
         numbering_here = numbering(self._text)
         code = code_blocks(self._text)
+        self._stated = {date for m in mentions for moment in m.moments for date in moment.dates}
         judged = [(m, self._first_look(m)) for m in mentions if not self._is_masked(m, numbering_here, code)]
         self._second_look(judged)
         return judged
@@ -127,7 +129,7 @@ class JudgedText:
                 return found
             return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
         if mention.kind == "moment":
-            verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m) for m in mention.moments]
+            verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m, self._stated) for m in mention.moments]
             bad = next((v for v in verdicts if v is None or v.verdict == "unsupported"), verdicts[0])
             if bad is not None:
                 return bad
@@ -146,6 +148,10 @@ class JudgedText:
         for i in left:
             mention = judged[i][0]
             if mention.number is not None:
+                wrong = contradicts(self._text, mention.number, self._operands(judged))
+                if wrong is not None:
+                    judged[i] = (mention, Verdict("unsupported", "arithmetic", wrong, severity=self._severity(mention.number)))
+                    continue
                 found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
                 if found is not None:
                     judged[i] = (mention, found)
@@ -171,16 +177,18 @@ class JudgedText:
 
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]
-        if verdict.verdict != "unsupported" or mention.number is None:
+        if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
             return
-        operands = [
-            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources)
-            for m, v in judged
-            if m.number is not None and v.verdict == "supported" and m is not mention
-        ]
-        worked = work_out(self._text, mention.number, operands, counts)
+        worked = work_out(self._text, mention.number, self._operands(judged), counts)
         if worked is not None:
             judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
+
+    def _operands(self, judged: list[tuple[Mention, Verdict]]) -> list[Operand]:
+        return [
+            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources)
+            for m, v in judged
+            if m.number is not None and v.verdict == "supported"
+        ]
 
     def _restated(self, mention: Mention) -> Verdict | None:
         """How an earlier answer worked the value out; its own words ground nothing, its operands do."""

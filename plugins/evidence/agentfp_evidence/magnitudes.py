@@ -69,9 +69,9 @@ def find_magnitude(table: Table, number: Number, before: str) -> Verdict | None:
     temperature = _temperature(table, number)
     if temperature is not None:
         return temperature
-    if number.hedged and _LOWER_BOUND.search(before) and number.unit is not None:
+    if number.hedged and significant(number) >= 2 and number.digits >= 3 and _LOWER_BOUND.search(before):
         lead = 10.0 ** math.floor(math.log10(abs(value))) if value else 1.0
-        found = [(x, p) for x, p in table.between(value, value + lead) if p.unit is not None and agree(p.unit, number.unit)]
+        found = [(x, p) for x, p in table.between(value, value + lead) if agree(p.unit, number.unit)]
         if found:
             return unverifiable("bound", [p for _, p in found[:4]], f"{found[0][0]:g}")
     return None

@@ -23,6 +23,10 @@ _GAP = re.compile(r" ?|\. |-| & |\.")
 _SENTENCE_END = re.compile(r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$")
 _GLOSS_BEHIND = re.compile(r"[*_]*\s?\(\s*([\w/-]+)\s*\)")
 _GLOSS_BEFORE = re.compile(r"([\w-]+)\s?\($")
+_EXAMPLE = re.compile(
+    r"(?:\be\.\s?g\.|\bsuch as\b|\bfor example\b|\bfor instance\b|\bz\.\s?B\.|\bzum Beispiel\b|\bbeispielsweise\b|\bwie etwa\b|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
+    r"[^.?!\n]*$"
+)
 _POLITE = frozenset("dear hello hi thanks thank regards best sincerely hallo liebe lieber guten bonjour cher chère merci cordialement".split())
 
 
@@ -111,6 +115,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return None
     if language == "de" and not _safe_in_german(text, span, words, strangers):
         return None
+    if _EXAMPLE.search(text[max(0, start - 90) : start]):
+        return start, end, unverifiable("example")
     glossed = _gloss(table, text, start, end)
     if glossed:
         return start, end, unverifiable("gloss", glossed)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.index import Posting
 from agentfp_evidence.moments import Moment, WEEKDAYS
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table
 from agentfp_evidence.verdict import Verdict, supported
 
@@ -21,23 +22,28 @@ _COUNTED = re.compile(
 )
 _NEXT = re.compile(
     r"\b(?:next day|following day|day after|day before|previous day|day later|day earlier|tomorrow|yesterday|overnight|nächsten tag|folgetag|tag darauf|morgen|gestern|vortag"
-    r"|lendemain|demain|veille|red-?eye)\b|\d{2}:\d{2}(?::\d{2})?\s?\+1",
+    r"|lendemain|demain|veille)\b",
     re.IGNORECASE,
 )
+_OVERNIGHT = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b|\b(?:overnight|next day)\b", re.IGNORECASE)
 _WEEK = re.compile(r"\b(?:next week|last week|week later|week earlier|nächste woche|semaine prochaine)\b", re.IGNORECASE)
-_MAX_BASES = 400
 _MAX_SPAN = 62
 
 
 class Offsets:
-    """How many days the conversation speaks of shifting by; a facet of the evidence, so each text is read once."""
+    """By how many days the person speaks of shifting; a facet of the evidence, so each text is read once."""
 
     def __init__(self) -> None:
         self.days: dict[int, str] = {}
+        self.overnight = False
 
-    def add(self, source: Any) -> None:
+    def add(self, source: Source) -> None:
         """Read the offsets in a source."""
         text = source.text
+        if source.ground == "evidence" and not self.overnight:
+            self.overnight = _OVERNIGHT.search(text) is not None
+        if not source.person:
+            return
         next_day = _NEXT.search(text)
         if next_day is not None:
             self.days.setdefault(1, next_day[0])
@@ -46,46 +52,59 @@ class Offsets:
         week = _WEEK.search(text)
         if week is not None:
             self.days.setdefault(7, week[0])
-        if source.ground != "given" or source.index is None:
-            return
         for match in _COUNTED.finditer(text):
             word = match["n"].lower()
             count = int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)
             days = count * (7 if match["unit"].lower()[0] in "ws" else 1)
-            if days <= _MAX_SPAN:
+            if 0 < days <= _MAX_SPAN:
                 self.days.setdefault(days, match[0])
 
 
-def shifted(table: Table, offsets: Offsets, moment: Moment) -> Verdict | None:
-    """A date that is a served date, shifted by what the conversation speaks of.
+def shifted(table: Table, offsets: Offsets, moment: Moment, stated: Collection[tuple[int | None, int, int | None]]) -> Verdict | None:
+    """A date that is a served date, shifted by what the person speaks of; or the day after a stated one, where results run past midnight.
 
     Args:
         table: the evidence.
         offsets: the shifts spoken of.
         moment: the date.
+        stated: dates that the answer states.
     """
-    if not offsets.days or moment.impossible:
+    if moment.impossible or not (offsets.days or offsets.overnight):
+        return None
+    if moment.clock is not None and not table.find(f"t:{moment.clock[0]:02}:{moment.clock[1]:02}"):
         return None
     for year, month, day in moment.dates:
-        if day is None:
-            continue
-        for y in [year] if year is not None else sorted(table.years, reverse=True)[:4]:
-            if y is None:
-                continue
-            try:
-                date = datetime.date(y, month, day)
-            except ValueError:
+        years = [year] if year is not None else [y for y in table.years if table.is_usual_year(y)]
+        for date in (_date(y, month, day) for y in years):
+            if date is None:
                 continue
             for days, said in offsets.days.items():
                 for sign in (1, -1):
-                    base = date - datetime.timedelta(days=sign * days)
-                    held = table.find(f"d:{base.isoformat()}") or [p for p in table.find(f"D:{base:%m-%d}") if not p.part]
-                    if held and moment.clock is None:
-                        written = f"{date.isoformat()} = {base.isoformat()} {'+' if sign > 0 else '-'} {days} d ({said.strip()})"
-                        return supported("shifted", held, written)
-                    if held and moment.clock is not None and table.find(f"t:{moment.clock[0]:02}:{moment.clock[1]:02}"):
-                        return supported("shifted", held, f"{base.isoformat()} {'+' if sign > 0 else '-'} {days} d")
+                    base = _moved(date, -sign * days)
+                    held = [p for p in table.find(f"d:{base.isoformat()}") if not p.part or p.source.ground == "given"]
+                    held = held or [p for p in table.find(f"D:{base:%m-%d}") if not p.part]
+                    if held:
+                        return supported("shifted", held, f"{date} = {base} {'+' if sign > 0 else '-'} {days} d ({said.strip()})")
+            before = _moved(date, -1)
+            if offsets.overnight and any((y in (None, before.year)) and (m, d) == (before.month, before.day) for y, m, d in stated):
+                held = table.find(f"d:{before.isoformat()}") or table.find(f"D:{before:%m-%d}")
+                if held:
+                    return supported("shifted", held, f"{date} = {before} + 1 d (past midnight)")
     return None
+
+
+def _date(year: int | None, month: int, day: int | None) -> datetime.date | None:
+    try:
+        return None if year is None or day is None else datetime.date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _moved(date: datetime.date, days: int) -> datetime.date:
+    try:
+        return date + datetime.timedelta(days=days)
+    except OverflowError:
+        return date
 
 
 def weekday_fits(word: str, moment: Moment, table: Table) -> bool | None:
