@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from agentfp_evidence.columns import Rows, is_number, rows_in
+from agentfp_evidence.columns import Rows, flat_numbers, is_number, rows_in
 from agentfp_evidence.context import LABELS, label_around, speaks_of
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
@@ -95,13 +95,15 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
             label = label or label_around(text, number.start, number.end)
             about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
             hits.append((aggregate, _is_called(aggregate, number, label), about or speaks_of(label, words_of_key(aggregate.keys))))
+    risk = accidents(number.value, quantum_of(number), rivals)
+    if significant(number) > _CERTAIN_DIGITS and risk < 0.02:
+        hits = [(a, called or a.how == "sum", about or a.how == "sum") for a, called, about in hits]
     hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]
     if not hits:
         return None
     best, called, _ = max(hits, key=lambda h: h[1])
     posting = Posting(best.source, best.node)
     derivation = f"{number.readings[0]} = {best.origin}"
-    risk = accidents(number.value, quantum_of(number), rivals)
     if significant(number) < _CERTAIN_DIGITS and risk > MAX_ACCIDENTS:
         return unverifiable("coincidence", [posting], derivation) if called else None
     if risk > 1:
@@ -118,7 +120,7 @@ def _is_called(aggregate: Aggregate, number: Number, label: str) -> bool:
 
 def _of_rows(rows: Rows) -> Iterator[Aggregate]:
     name = json_path(rows.node)
-    flat = [_flat(row) for row in rows.rows]
+    flat = [flat_numbers(row) for row in rows.rows]
     fields: dict[str, list[float]] = {}
     for row in flat:
         for key, value in row.items():
@@ -180,14 +182,3 @@ def _pairs(named: Mapping[str, tuple[str, float]], source: Source, node: Node) -
                     yield Aggregate("ratio", 100 * x / y, PERCENT, f"100 * {top} / {bottom}", keys, source, node)
                     if x < y:
                         yield Aggregate("ratio", 100 - 100 * x / y, PERCENT, f"100 - 100 * {top} / {bottom}", keys, source, node)
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a row, those of objects in it included."""
-    found: dict[str, float] = {}
-    for key, value in row.items():
-        if is_number(value):
-            found[str(key)] = float(value)
-        elif isinstance(value, Mapping):
-            found.update({f"{key}.{k}": float(v) for k, v in value.items() if is_number(v)})
-    return found

@@ -36,6 +36,7 @@ class Operand:
         start: where it begins.
         end: where it ends.
         sources: where it comes from.
+        is_sum: it is itself a total of others.
     """
 
     value: float
@@ -43,6 +44,7 @@ class Operand:
     start: int
     end: int
     sources: tuple[ValueSource, ...] = ()
+    is_sum: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
         return None
     same = [o for o in operands if _same_unit(o, number)]
     listed = [o for o in same if not _in_brackets(text, o)]
-    for chosen in (listed, same) if len(listed) != len(same) else (same,):
+    ways = [same, listed, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
+    for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
         before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
         behind = [o for o in chosen if o.start >= number.end][:_WINDOW]
         for run in (before[::-1], behind):

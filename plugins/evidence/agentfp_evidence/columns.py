@@ -91,3 +91,16 @@ def lists_in(data: Any, node: Node = None, key: str = "") -> Iterator[tuple[str,
         else:
             yield name, len(value), place
             stack.extend((v, (place, i), name) for i, v in enumerate(value) if isinstance(v, (Mapping, list)))
+
+
+def flat_numbers(row: Any) -> dict[str, float]:
+    """The numbers of an object by key, those of objects right in it included: ``prices.economy``."""
+    found: dict[str, float] = {}
+    if not isinstance(row, Mapping):
+        return found
+    for key, value in row.items():
+        if is_number(value):
+            found[str(key)] = float(value)
+        elif isinstance(value, Mapping):
+            found.update({f"{key}.{k}": float(v) for k, v in value.items() if is_number(v)})
+    return found

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import nouns_around, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
+from agentfp_evidence.numbers import Number
 from agentfp_evidence.table import Table
-from agentfp_evidence.verdict import Verdict, supported
+from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 _ITEM = re.compile(r"(?m)^([ \t]*)(?:[-*+\u2022]|\d{1,3}[.)]|\|)\s+\S")
 _HEADED_ITEM = re.compile(r"(?m)^#{2,6} .+$|^\*\*(?:\d{1,2}[.)] |[^*\n]+\*\*\s*$)")
@@ -39,6 +41,32 @@ def find_count(table: Table, text: str, start: int, end: int, value: int) -> Ver
             return supported("count", [Posting(source, node)], f"{value} = number of {key or 'rows'}")
     if value >= 1:
         return _matching_rows(table, text, start, end, value, nouns)
+    return None
+
+
+def find_allowance(table: Table, text: str, number: Number, counts: Sequence[Operand]) -> Verdict | None:
+    """So many each, times a count that the answer states: "two guests, so six towels" where a rule says "3 towels for each guest".
+
+    It hangs on the right rule being chosen, so nothing is said for it or against it.
+
+    Args:
+        table: the evidence.
+        text: the answer, folded.
+        number: the number.
+        counts: the small numbers that the answer states.
+    """
+    nouns = [n for n in nouns_around(text, number.start, number.end) if n not in _FILLER and len(n) > 3]
+    if not nouns or number.unit is not None or number.value > 99 or not number.value.is_integer():
+        return None
+    for count in counts:
+        each = number.value / count.value
+        if each < 2 or not each.is_integer() or not 0 < number.start - count.end < 160:
+            continue
+        for posting in table.find(f"n:{int(each)}"):
+            behind = posting.source.text[posting.end : posting.end + 80] if posting.node is None else ""
+            clause = re.split(r"[.,;\n\d]", behind)[0].lower()
+            if re.search(r"\b(?:each|per|every|je|pro|chaque|par)\b", clause) and all(n[: max(4, len(n) - 1)] in clause for n in nouns[:3]):
+                return unverifiable("product", [posting], f"{int(number.value)} = {count.value:g} x {int(each)}")
     return None
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
-from agentfp_evidence.counting import find_count, list_lengths
+from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
 from agentfp_evidence.masks import code_blocks, is_common_name, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form
 from agentfp_evidence.numbers import Number
@@ -179,13 +180,30 @@ class JudgedText:
         mention, verdict = judged[at]
         if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
             return
-        worked = work_out(self._text, mention.number, self._operands(judged), counts)
+        for other, said in judged:
+            if other is not mention and said.verdict == "supported" and said.derivation and _same(other, mention):
+                judged[at] = (mention, said)
+                return
+        operands = self._operands(judged)
+        worked = work_out(self._text, mention.number, operands, counts)
         if worked is not None:
             judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
+            return
+        named = [
+            Named("i:" + self._text[m.start : m.end].lower(), m.start, m.end)
+            for m, v in judged
+            if m.kind == "identifier" and v.verdict == "supported" and m.end - m.start >= 4
+        ]
+        small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
+        found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
+        found = found or find_remainder(self._table, self._text, mention.number, operands)
+        found = found or find_allowance(self._table, self._text, mention.number, [*small, *words_as_counts(self._text)])
+        if found is not None:
+            judged[at] = (mention, found)
 
     def _operands(self, judged: list[tuple[Mention, Verdict]]) -> list[Operand]:
         return [
-            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources)
+            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum")
             for m, v in judged
             if m.number is not None and v.verdict == "supported"
         ]

@@ -130,6 +130,10 @@ class Table:
         first = bisect_left(self._numbers, low, key=lambda item: item[0])
         return self._numbers[first : bisect_right(self._numbers, high, key=lambda item: item[0])]
 
+    def count_around(self, value: float) -> int:
+        """How many distinct numbers are of the size of a value, up to ten times as large or as small."""
+        return len({x for x, _ in self.between(abs(value) / 10, abs(value) * 10)})
+
     def by_unit(self, dimension: str) -> dict[Unit, list[tuple[float, Posting]]]:
         """Numbers that wear a unit of a dimension, by unit."""
         return self._by_unit.get(dimension, {})
