@@ -14,6 +14,7 @@ from typing import NamedTuple
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.scan import Mention, Word, scan
+from agentfp_evidence.spelled import spelled_in
 from agentfp_evidence.units import Unit
 
 _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
@@ -50,7 +51,17 @@ def entries_of(text: str) -> Scanned:
     entries: list[Entry] = []
     for mention in scan(text, lambda *word: words.append(Word(*word)), lenient=True):
         _enter(mention, text, entries, words)
+    entries.extend(Entry(f"n:{spelled.value}", spelled.start, spelled.end, part=True) for spelled in spelled_in(text))
     return Scanned(entries, words)
+
+
+def keys_of(value: str) -> tuple[str, ...]:
+    """The keys under which the evidence holds a value of an answer.
+
+    Args:
+        value: the value's own text, folded.
+    """
+    return tuple(entry.key for entry in entries_of(value).entries if not entry.part)
 
 
 def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word]) -> None:
@@ -82,6 +93,8 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             if piece:
                 entries.append(Entry(f"i:{piece}", start, end, part=True))
                 _segments(piece, start, entries, words)
+    elif mention.kind == "compound":
+        entries.append(Entry(f"i:{raw}", start, end))
     elif mention.kind in ("identifier", "version"):
         entries.append(Entry(f"i:{raw}", start, end))
         if raw.startswith("0x"):

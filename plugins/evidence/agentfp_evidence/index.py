@@ -54,6 +54,8 @@ class EvidenceIndex:
         self._messages = 0
         self.answers: list[tuple[int, str]] = []
         """What the model wrote before, by index of its message: it grounds nothing, but a value may be worked out there."""
+        self.failed: list[Source] = []
+        """Results of failed calls: they ground nothing, and a report says when a value stands in one only."""
         self.tools: list[ToolNote] = []
         self.calls = 0
         self.results = 0
@@ -100,6 +102,8 @@ class EvidenceIndex:
                     self.tools.append(ToolNote(tool=source.tool, standing=source.standing, message=source.index, call_id=source.call_id))
             if source.ground != "none":
                 self._sources.append(source)
+            elif source.standing == "failed":
+                self.failed.append(source)
             elif source.standing is None and source.text and source.index is not None:
                 self.answers.append((source.index, source.text))
 

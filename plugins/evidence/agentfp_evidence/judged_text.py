@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.fold import fold, fold_word
-from agentfp_evidence.index import EvidenceIndex
+from agentfp_evidence.index import EvidenceIndex, Posting, places
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
@@ -17,17 +19,24 @@ from agentfp_evidence.masks import code_blocks, is_common_name, numbering, stand
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form
+from agentfp_evidence.moments import WEEKDAYS
+from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.options import EvidenceOptions
+from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word, scan
-from agentfp_evidence.shifts import Offsets, shifted, time_between
+from agentfp_evidence.shifts import Offsets, shifted, time_between, weekday_fits
+from agentfp_evidence.spelled import spelled_in
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, is_money
-from agentfp_evidence.verdict import Verdict, unsupported
+from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 from agentfp.transcripts import Severity
 
+SMALL_WORD = 12
+"""Up to here a number in words may be a turn of phrase."""
+_WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
 MAX_EARLIER = 12
 """Earlier answers that are asked how they worked a value out."""
 
@@ -48,6 +57,7 @@ class Ladder:
         self.table = index.facet(Table)
         self.offsets = index.facet(Offsets)
         self.aggregates = index.facet(Aggregates)
+        self.quotes = index.facet(QuoteFacet)
 
     def earlier(self, token: str) -> list[tuple[int, str]]:
         """Earlier answers that hold a token, latest first."""
@@ -58,6 +68,24 @@ class Ladder:
                 if len(found) == MAX_EARLIER:
                     break
         return found
+
+
+class Found(NamedTuple):
+    """What of a text there is to judge."""
+
+    mentions: list[Mention]
+    words: list[Word]
+
+
+def find_in(text: str) -> Found:
+    """The mentions and words of a text.
+
+    Args:
+        text: folded text.
+    """
+    words: list[Word] = []
+    mentions = list(scan(text, lambda *word: words.append(Word(*word))))
+    return Found(mentions, words)
 
 
 class JudgedText:
@@ -77,18 +105,58 @@ class JudgedText:
         self._original = original
         self._stated: set[tuple[int | None, int, int | None]] = set()
 
-    def values(self) -> list[EvidenceValue]:
-        """Every value and its verdict."""
-        words: list[Word] = []
-        mentions = list(scan(self._text, lambda *word: words.append(Word(*word))))
-        values = [self._value(_kind(m), m.start, m.end, v) for m, v in self._verdicts(mentions)]
-        language = language_of([fold_word(w.text) for w in words])
-        for span in name_spans(self._text, words):
-            judged = judge_name(self._table, self._text, span, language)
-            if judged is not None:
-                start, end, verdict = judged
-                values.append(self._value("name", start, end, verdict))
-        return values
+    def values(self, found: Found | None = None, *, in_words: bool = True) -> list[EvidenceValue]:
+        """Every value and its verdict, in the order of the text.
+
+        Args:
+            found: what there is to judge; the text is scanned for it unless given.
+            in_words: judge numbers in words, weekdays and quoted text too.
+        """
+        found = found or find_in(self._text)
+        judged = self._verdicts(found.mentions)
+        values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
+        language = language_of([fold_word(w.text) for w in found.words])
+        for span in name_spans(self._text, found.words):
+            named = judge_name(self._table, self._text, span, language)
+            if named is not None:
+                values.append(self._value("name", *named))
+        if not in_words:
+            return sorted(values, key=lambda v: (v.start, v.end))
+        taken = [(v.start, v.end) for v in values]
+        for kind, start, end, verdict in self._in_words(judged):
+            if not any(a < end and start < b for a, b in taken):
+                values.append(self._value(kind, start, end, verdict))
+        for quote in quotes_in(self._text):
+            values.append(self._value("quote", quote.start, quote.end, judge_quote(self._ladder.quotes, quote)))
+        return sorted(values, key=lambda v: (v.start, v.end))
+
+    def _in_words(self, judged: list[tuple[Mention, Verdict]]) -> Iterator[tuple[str, int, int, Verdict]]:
+        """Numbers in words, weekdays of dates, and tokens of a declared shape."""
+        for spelled in spelled_in(self._text):
+            held = self._table.find(f"n:{spelled.value}")
+            if held:
+                yield "number", spelled.start, spelled.end, supported("exact", held)
+                continue
+            counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value)
+            if counted is not None:
+                yield "number", spelled.start, spelled.end, counted
+            elif spelled.value <= SMALL_WORD:
+                yield "number", spelled.start, spelled.end, unverifiable("small-word")
+            else:
+                yield "number", spelled.start, spelled.end, unsupported("weak")
+        for mention, _ in judged:
+            if mention.kind == "moment" and mention.moments[0].dates:
+                day = _WEEKDAY.search(self._text, max(0, mention.start - 14), mention.start)
+                fits = weekday_fits(day[1].lower(), mention.moments[0], self._table) if day is not None else None
+                if day is not None and fits is not None:
+                    yield "weekday", day.start(1), day.end(1), supported("calendar", ()) if fits else unsupported("strong", "calendar")
+        for token in tokens(self._text) if self._options.shapes else ():
+            shape = self._options.shape_of(token.value)
+            if shape is not None and not self._options.is_exempt(token.value):
+                found = find_identifier(self._table, token.value) or (
+                    supported("exact", held) if (held := self._table.has_word(token.value)) else unsupported("strong")
+                )
+                yield shape, token.start, token.end, found
 
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
@@ -114,6 +182,9 @@ class JudgedText:
             return any(a <= start < b for a, b in code)
         if mention.kind == "version":
             return stands_behind_label(text, start) or start in numbers or stands_behind_standard(text, start)
+        if mention.kind == "compound":
+            token = text[start : mention.end]
+            return not self._table.is_shaped(token) or bool(self._table.find(f"i:{token.lower()}"))
         if mention.kind == "identifier":
             token = text[start : mention.end]
             return is_common_name(token) or len(token) < 3 or stands_behind_label(text, start)
@@ -138,6 +209,8 @@ class JudgedText:
             return unsupported("strong" if full or self._options.profile == "strict" else "weak")
         if mention.kind in ("email", "url", "phone"):
             return find_address(table, mention, text) or unsupported("strong")
+        if mention.kind == "compound":
+            return unsupported("weak")
         return find_identifier(table, text[mention.start : mention.end]) or unsupported("strong")
 
     def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
@@ -218,6 +291,16 @@ class JudgedText:
                     return replace(verdict, how="restated", derivation=f"{verdict.derivation or verdict.how} (message {at})")
         return None
 
+    def _in_failed(self, folded: str, verdict: Verdict) -> Verdict:
+        """A value that only the result of a failed call holds: no evidence, but worth saying; an error may be quoted."""
+        held = [source for source in self._ladder.index.failed if folded in plain(source.text)]
+        if not held:
+            return verdict
+        postings = [Posting(source, None) for source in held]
+        if verdict.how == "misquoted":
+            return unverifiable("failed", postings)
+        return replace(verdict, how="failed", sources=places(postings))
+
     def _severity(self, number: Number) -> Severity:
         if self._options.profile == "strict" or number.digits >= self._options.min_digits or is_money(number.unit):
             return "strong"
@@ -227,6 +310,8 @@ class JudgedText:
     def _value(self, kind: str, start: int, end: int, verdict: Verdict) -> EvidenceValue:
         near = None
         folded = self._text[start:end].lower()
+        if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted"):
+            verdict = self._in_failed(folded, verdict)
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
         return EvidenceValue(
@@ -261,4 +346,4 @@ def _kind(mention: Mention) -> str:
     if mention.kind == "moment":
         first = mention.moments[0]
         return "time" if not first.dates else "date" if first.clock is None else "datetime"
-    return mention.kind
+    return "identifier" if mention.kind == "compound" else mention.kind

@@ -25,12 +25,12 @@ class Mention:
     """Something in a text that may be a value.
 
     Args:
-        kind: ``number``, ``moment``, ``identifier``, ``email``, ``url``, ``phone``, ``ratio``, ``ordinal``, ``duration``.
+        kind: ``number``, ``moment``, ``identifier``, ``compound``, ``email``, ``url``, ``phone``, ``ratio``, ``ordinal``, ``duration``.
+            A compound is an identifier without digits, or just words with marks between.
         start: where it begins.
         end: where it ends.
         number: of a number or a duration.
         moments: of a moment: one, or the two ends of a range.
-        parts: of an identifier, the numbers in it that stand for themselves, as in a range.
     """
 
     kind: str
@@ -62,6 +62,7 @@ _MASTER = re.compile(
 )
 _HAS_DIGIT = re.compile(r"\d")
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_COMPOUND = re.compile(r"[^\W_]+(?:[-_./:][^\W_]+)+")
 _NUMERIC_TOKEN = re.compile(r"\d+(?:[.,']\d+)*(?:e[-+]?\d+)?", re.IGNORECASE)
 _RANGE = re.compile(r"(\d[\d.,]*[^\W\d_]{0,3})-([$€£]?)(\d[\d.,]*)([^\W\d_]{0,5})")
 _WORD_AND_NUMBER = re.compile(r"(?:mid|pre|post|early|late|top|under|over|sub|non|ca)-(\d+)", re.IGNORECASE)
@@ -73,19 +74,23 @@ _LOWER_WORD_MONTHS = frozenset({"may", "mar", "march", "mars", "dec", "sep", "ja
 _MONTH_GROUPS = {"md": "mdm", "dm": "dmm", "my": "mym"}
 
 
-def scan(text: str, on_word: Callable[[str, int, int], None], *, lenient: bool = False) -> Iterator[Mention]:
+def scan(
+    text: str, on_word: Callable[[str, int, int], None], *, lenient: bool = False, start: int = 0, end: int | None = None
+) -> Iterator[Mention]:
     """The mentions of a text in order; words are handed to a function as they come.
 
     Args:
         text: folded text.
         on_word: told of each word and its place.
         lenient: read lower-case month names that are other words too, as people type them in a hurry.
+        start: where to begin.
+        end: where to stop.
     """
-    at = 0
-    length = len(text)
+    at = start
+    length = len(text) if end is None else end
     match_from = _MASTER.search
     while at < length:
-        match = match_from(text, at)
+        match = match_from(text, at, length)
         if match is None:
             return
         kind = match.lastgroup or "token"
@@ -93,6 +98,8 @@ def scan(text: str, on_word: Callable[[str, int, int], None], *, lenient: bool =
         if kind == "token":
             token = match["token"]
             if _HAS_DIGIT.search(token) is None:
+                if _COMPOUND.fullmatch(token):
+                    yield Mention("compound", start, at)
                 for word in _WORDS.finditer(token):
                     on_word(word[0], start + word.start(), start + word.end())
                 continue

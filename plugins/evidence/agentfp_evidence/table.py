@@ -15,6 +15,8 @@ from agentfp_evidence.sources import Source
 from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+")
+_NAMING_KEY = re.compile(r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch|repo|bucket|queue|peer)s?$", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[-_.:/]")
 _SHORT = 80
 
 
@@ -30,6 +32,7 @@ class Table:
         self.sources: list[Source] = []
         self.truncated = False
         self.lists: list[tuple[str, int, Node, Source]] = []
+        self.shapes: set[tuple[str, int]] = set()
         self.years: Counter[int] = Counter()
         self._numbers: list[tuple[float, Posting]] = []
         self._by_unit: dict[str, dict[Unit, list[tuple[float, Posting]]]] = {}
@@ -79,6 +82,8 @@ class Table:
         else:
             for entry in scanned.entries:
                 self._put(entry.key, Posting(source, leaf.node, 0, 0, entry.unit or key_unit, entry.part, echo))
+            if short and _NAMING_KEY.search(leaf.key):
+                self._learn(text)
             if short and not leaf.is_key:
                 self._put("s:" + text.lower().strip(), Posting(source, leaf.node, echo=echo))
         for word in scanned.words:
@@ -91,6 +96,17 @@ class Table:
             if "'" in word.text or "\u2019" in word.text:
                 for piece in re.split("['\u2019]", word.text):
                     self.words.setdefault(piece.lower(), [Posting(source, leaf.node)])
+
+    def _learn(self, text: str) -> None:
+        """Remember how entities are named here: the first segment and the number of segments."""
+        segments = _SEPARATORS.split(text.lower())
+        if 2 <= len(segments) <= 6 and " " not in text and segments[0].isalpha():
+            self.shapes.add((segments[0], len(segments)))
+
+    def is_shaped(self, token: str) -> bool:
+        """Whether a token is shaped like the names of entities here."""
+        segments = _SEPARATORS.split(token.lower())
+        return (segments[0], len(segments)) in self.shapes
 
     def _put(self, key: str, posting: Posting) -> None:
         held = self.values.get(key)
