@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -81,7 +82,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     if number.value == 0:
         return None
     hits: list[tuple[Aggregate, bool, bool]] = []
-    rivals = 0
+    rivals: Counter[str] = Counter()
     label = ""
     for aggregate in aggregates.all():
         value = aggregate.value
@@ -90,12 +91,12 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
         elif not agree(aggregate.unit, number.unit):
             continue
         if abs(number.value) <= 10 * abs(value) and abs(value) <= 10 * abs(number.value):
-            rivals += 1
+            rivals[aggregate.how] += 1
         if fits(abs(value), abs(number.value), number.decimals):
             label = label or label_around(text, number.start, number.end)
             about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
-            hits.append((aggregate, _is_called(aggregate, number, label), about or speaks_of(label, words_of_key(aggregate.keys))))
-    risk = accidents(number.value, quantum_of(number), rivals)
+            hits.append((aggregate, _is_called(aggregate, number, label), about or aggregate.how == "complement" or speaks_of(label, words_of_key(aggregate.keys))))
+    risk = max(accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits} or {""})
     if significant(number) > _CERTAIN_DIGITS and risk < 0.02:
         hits = [(a, called or a.how == "sum", about or a.how == "sum") for a, called, about in hits]
     hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]

@@ -34,14 +34,14 @@ def misattached(table: Table, text: str, values: Sequence[EvidenceValue], keys: 
         own = _postings(table, keys[entity])
         own_rows, own_fields = _rows(own), {_field(p) for p in own}
         others = [i for i in entities[1:] if {_field(p) for p in _postings(table, keys[i])} & own_fields]
-        if not own_rows or others or len(own_rows) != len(own):
+        if not own_rows or others or any(_row(p) is None for p in own):
             continue
         for i in indices:
             if i == entity or values[i].value == values[entity].value:
                 continue
             held = _postings(table, keys[i])
             rows = _rows(held)
-            if not held or len(rows) != len(held) or rows & own_rows or not _same_list(rows, own_rows):
+            if not held or any(_row(p) is None for p in held) or rows & own_rows or not _same_list(rows, own_rows):
                 continue
             other = _entity_of(table, next(iter(sorted(rows, key=str))), own)
             if other is not None and other.lower() != values[entity].value:

@@ -86,7 +86,7 @@ def nouns_around(text: str, start: int, end: int) -> list[str]:
         start: where the number begins.
         end: where it ends.
     """
-    behind = re.match(r"[*_]*[ -](?:of the |of )?((?:[^\W\d_]+[ -]?){1,4})", text[end : end + 60])
+    behind = re.match(r"[*_]*[ -](?:(?:of|von|de|des) (?:the |den |les )?(?:\d+ )?)?((?:[^\W\d_]+[ -]?){1,4})", text[end : end + 60])
     words = _WORD.findall(behind[1]) if behind else []
     label = re.search(r"((?:[^\W\d_]+[ _/-]?){1,5})[*_]*\s?[:=(]?[*_]*\s?[:=]?\s?[*_]*$", text[max(0, start - 60) : start])
     if label is not None and re.search(r"[:=][*_\s]*$", text[max(0, start - 8) : start]):

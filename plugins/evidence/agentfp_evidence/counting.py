@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from agentfp_evidence.arithmetic import Operand
@@ -91,9 +92,12 @@ def _matching_rows(table: Table, text: str, start: int, end: int, value: int, no
             continue
         if not (_names(nouns, rows.key, rows.source.tool) or _names(nouns, _parent_key(rows.node), None) or str(len(rows.rows)) in said):
             continue
-        for field, shared, group in rows.groups():
+        having = Counter((key, str(v)) for row in rows.rows for key, v in row.items() if isinstance(v, (str, bool)))
+        for (field, shared), count in having.items():
+            if count != value:
+                continue
             words = {w.lower() for w in re.findall(r"[^\W_]+", shared)}
-            if len(group) == value and words and (words <= said or (shared == "True" and set(words_of_key(field)) & said)):
+            if words and (words <= said or (shared == "True" and set(words_of_key(field)) & said)):
                 origin = f"{value} of {len(rows.rows)} rows have {field} = {shared}"
                 return supported("count", [Posting(rows.source, rows.node)], origin)
     return None

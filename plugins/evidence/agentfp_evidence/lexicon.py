@@ -11,6 +11,19 @@ TITLES = frozenset(
 )
 COMPANY_FORMS = frozenset("inc ltd llc llp plc corp gmbh ag se kg ohg sa sas sarl spa bv nv ab oy co".split())
 PARTICLES = frozenset("de da di del della der den van von zu zum zur la le du des dos das bin ibn al el ter ten af av of".split())
+FUNCTION_WORDS = frozenset(
+    "i you he she it we they me him her us them my your his its our their this that these those what which who whom when where why how the a an and or but if "
+    "so because as until while of at by for with about between into through during before after above below to from up down in out on off over under again then "
+    "once here there all any both each few more most other some such no nor not only own same than too very can will just should now please however unfortunately "
+    "also additionally currently yes okay sure great thanks hello note since although though could would may might must shall let once still yet "
+    "ich du er sie es wir ihr ihnen ihre ihren ihrem ihres mein dein sein unser euer dies diese dieser dieses das der die den dem des ein eine einen einem eines und oder "
+    "aber wenn weil als bis von bei mit nach aus zu zum zur auf für gegen ohne um über unter vor hinter neben zwischen nicht kein keine nur auch noch schon sehr "
+    "hier dort dann jetzt heute morgen gestern leider bitte danke gerne gern ja nein hallo falls sobald damit dabei daher deshalb außerdem zudem derzeit momentan "
+    "insgesamt folgende folgenden folgendes alle alles beide einige mehrere welche welcher was wer wann wo warum wie ob da dass laut gemäß bezüglich sowie guten "
+    "je tu il elle nous vous ils elles le la les un une des du au aux ce cet cette ces mon ton son notre votre leur nos vos leurs mais ou et donc or ni car si que qui "
+    "quoi dont où quand comment pourquoi avec sans pour par dans sur sous entre vers chez depuis pendant avant après très plus moins aussi encore déjà ici là voici voilà "
+    "oui non merci bonjour malheureusement cependant actuellement veuillez souhaitez tous toutes tout toute aucun aucune chaque plusieurs quelques total".split()
+)
 _STOP = {
     "en": "the and of to in is are you your for with this that on it be have has was will from or not can please would we if here at as by an",
     "de": "der die das und ist sind sie ihr ihre ihnen für mit auf nicht ein eine einen wurde wird haben hat von zu im den dem des bei auch oder wie",

@@ -6,6 +6,7 @@ import math
 import re
 
 from agentfp_evidence.index import Posting
+from agentfp_evidence.normalise import MAX_EXACT_DIGITS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible
@@ -51,7 +52,7 @@ def find_magnitude(table: Table, number: Number, before: str) -> Verdict | None:
         number: the number of the answer.
         before: the text before it.
     """
-    if len(number.readings) > 1 and "." not in number.readings[0]:
+    if number.digits > MAX_EXACT_DIGITS or (len(number.readings) > 1 and "." not in number.readings[0]):
         return None
     value, quantum = number.value, quantum_of(number)
     for how, factor, unit, written in _ways(number):
@@ -104,7 +105,8 @@ def _weighed(
     if significant(number) < 3 and not any(p.unit is not None and p.unit == number.unit for p in postings):
         decade = 10.0 ** math.floor(math.log10(abs(wanted))) if wanted else 1.0
         rivals = [x for x, p in table.between(min(wanted, decade), 10 * decade) if not float(x).is_integer()]
-        if accidents(wanted, step, len({round(x, 9) for x in rivals})) > MAX_ACCIDENTS:
+        among = len({round(x, 9) for x in rivals})
+        if accidents(wanted, step, among) > MAX_ACCIDENTS and not (among <= 1 and number.decimals > 0):
             return unverifiable("coincidence", postings, derivation)
     return supported(how, postings, derivation)
 

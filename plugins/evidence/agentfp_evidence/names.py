@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agentfp_evidence.fold import fold_word
 from agentfp_evidence.index import Posting
-from agentfp_evidence.lexicon import COMPANY_FORMS, PARTICLES, TITLES, is_common, is_given_name
+from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name
 from agentfp_evidence.moments import MONTHS, WEEKDAYS
 from agentfp_evidence.scan import Word
 from agentfp_evidence.table import Table
@@ -65,6 +65,11 @@ def name_spans(text: str, words: list[Word]) -> Iterator[NameSpan]:
     pending: list[Word] = []
     for word in words:
         joined = bool(run) and _GAP.fullmatch(text[(pending or run)[-1].end : word.start]) is not None
+        if word.text == "I" and text[word.end : word.end + 1] != ".":
+            if run:
+                yield _span(text, run)
+            run, pending = [], []
+            continue
         if joined and word.text[0].isupper() and not (text[word.start - 2 : word.start] == ". " and len((pending or run)[-1].text) > 2):
             run.extend(pending)
             run.append(word)
@@ -108,7 +113,7 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     unknown = [w for w, postings in zip(words, held, strict=True) if not postings]
     strangers = [w for w in unknown if _is_name_word(w, language, span.opens and w is span.words[0] and len(words) == 1)]
     if len(words) > 1 and not strangers:
-        strangers = [w for w in unknown if is_given_name(fold_word(w.text)) and len(w.text) > 2 and not w.text.isupper()]
+        strangers = [w for w in unknown if _is_given(w)]
         if strangers and not _person_like(words, strangers, table):
             strangers = []
     if not strangers:
@@ -128,6 +133,13 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     return words[0].start, finish, unsupported("weak", "unknown-name")
 
 
+def _is_given(word: Word) -> bool:
+    folded = fold_word(word.text)
+    if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
+        return False
+    return is_given_name(folded)
+
+
 def _is_plain(word: Word) -> bool:
     folded = fold_word(word.text)
     return is_common(folded) and not is_given_name(folded)
@@ -135,14 +147,15 @@ def _is_plain(word: Word) -> bool:
 
 def _person_like(words: list[Word], strangers: list[Word], table: Table) -> bool:
     """A given name that is a common word too counts only beside a word that is none."""
-    return any(w not in strangers and not is_common(fold_word(w.text)) for w in words)
+    others = [fold_word(w.text) for w in words if w not in strangers]
+    return any(not is_common(w) or is_given_name(w) or w in table.names for w in others) or len(strangers) > 1
 
 
 def _is_name_word(word: Word, language: str, opens: bool) -> bool:
     """Whether a capitalised word is hardly anything but a name."""
     text = word.text
     folded = fold_word(text)
-    if len(folded) < 3 or text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in COMPANY_FORMS or unit_of(folded):
+    if len(folded) < 3 or text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in COMPANY_FORMS or folded in FUNCTION_WORDS or unit_of(folded):
         return False
     if language == "en":
         pieces = re.split("['-]", folded)
@@ -150,7 +163,7 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
             return False
         return not opens or len(folded) > 3
     if language == "fr":
-        return not opens or is_given_name(folded)
+        return not opens or _is_given(word)
     return True
 
 
@@ -166,7 +179,7 @@ def _safe_in_german(text: str, span: NameSpan, words: list[Word], strangers: lis
     """In German a capitalised word is a noun; a name is safe behind a title, with a given name, or before a company's form."""
     if any(fold_word(w.text) in TITLES for w in span.words) or any(fold_word(w.text) in COMPANY_FORMS for w in span.words):
         return True
-    if any(is_given_name(fold_word(w.text)) and not is_common(fold_word(w.text)) for w in strangers):
+    if any(_is_given(w) and not is_common(fold_word(w.text)) for w in strangers):
         return True
     return len(words) >= 2 and not span.opens and len(strangers) == len(words) and not any(_GERMAN_NOUN.search(w.text) for w in words)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from agentfp_evidence import moments
 from agentfp_evidence.moments import Moment, moments_of
 from agentfp_evidence.numbers import Number, number_at, ordinal_end
+from agentfp_evidence.units import unit_of
 
 
 class Word(NamedTuple):
@@ -41,7 +42,8 @@ class Mention:
 
 
 _MASTER = re.compile(
-    "|".join(
+    r"(?=[\w+(])(?:"  # a quick look, for nothing below begins otherwise
+    + "|".join(
         (
             r"(?P<url>(?:https?://|www\.)[^\s<>\"'`\])}|]+)",
             r"(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
@@ -57,7 +59,8 @@ _MASTER = re.compile(
             r"|\d{3}[-.]\d{3}[-.]\d{4}|0\d{1,4}[ /-]\d{3,}(?:[ -]\d{2,})*|\d{3}-\d{4})(?![\w-]|[.,]\d))",
             r"(?P<token>[^\W_](?:[\w]|[./:@#+&'\u2019-](?=\w)|,(?=\d{3}(?!\d))(?<=\d,))*)",
         )
-    ),
+    )
+    + ")",
     re.IGNORECASE,
 )
 _HAS_DIGIT = re.compile(r"\d")
@@ -106,7 +109,7 @@ def scan(
             mention, at = _token(text, token, start)
             yield from mention
             continue
-        if kind in _MONTH_GROUPS and not lenient and _is_plain_word(match[_MONTH_GROUPS[kind]]):
+        if kind in _MONTH_GROUPS and not lenient and _is_plain_word(kind, match):
             word = _WORDS.match(text, start)
             if word is not None:
                 on_word(word[0], start, word.end())
@@ -124,12 +127,16 @@ def scan(
             yield Mention("phone", start, at)
         elif kind == "duration":
             minutes = 60 * int(match["dh"]) + int(match["dmin"])
-            yield Mention("duration", start, at, Number((str(minutes),), 0, 3, None, "min", False, start, at))
+            yield Mention("duration", start, at, Number((str(minutes),), 0, 3, unit_of("min"), "min", False, start, at))
         else:
             yield Mention("moment", start, at, moments=moments_of(kind, match))
 
 
-def _is_plain_word(month: str) -> bool:
+def _is_plain_word(kind: str, match: re.Match[str]) -> bool:
+    """Whether what looks like a month is a word of the sentence: "the 20 may be late"."""
+    month = match[_MONTH_GROUPS[kind]]
+    if kind == "dm":
+        return month == "may" and match["dmy"] is None
     return month.islower() and month.rstrip(".") in _LOWER_WORD_MONTHS
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 from agentfp_evidence.columns import Rows, is_number, lists_in, rows_in
 from agentfp_evidence.entries import Scanned, entries_of, is_hash, number_key, words_of_key
-from agentfp_evidence.fold import fold, spellings_of
+from agentfp_evidence.fold import fold, fold_word, spellings_of
 from agentfp_evidence.index import MAX_CARRIERS, MAX_FORMS, Posting
 from agentfp_evidence.reading import Leaf, Node
 from agentfp_evidence.sources import Source
@@ -16,6 +16,7 @@ from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+")
 _NAMING_KEY = re.compile(r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch|repo|bucket|queue|peer)s?$", re.IGNORECASE)
+_BIRTH_KEY = re.compile(r"dob|birth|born|geburt|naiss", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[-_.:/]")
 _SHORT = 80
 
@@ -26,6 +27,8 @@ class Table:
     def __init__(self) -> None:
         self.values: dict[str, list[Posting]] = {}
         self.words: dict[str, list[Posting]] = {}
+        self.names: set[str] = set()
+        """Words that stand capitalised in short texts of results: names, most of them."""
         self.hashes: list[str] = []
         self.phones: list[str] = []
         self.rows: list[Rows] = []
@@ -81,11 +84,13 @@ class Table:
                 self._put(entry.key, Posting(source, None, entry.start + at, entry.end + at, entry.unit, entry.part))
         else:
             for entry in scanned.entries:
-                self._put(entry.key, Posting(source, leaf.node, 0, 0, entry.unit or key_unit, entry.part, echo))
+                self._put(entry.key, Posting(source, leaf.node, 0, 0, entry.unit or key_unit, entry.part, echo), leaf.key)
             if short and _NAMING_KEY.search(leaf.key):
                 self._learn(text)
             if short and not leaf.is_key:
                 self._put("s:" + text.lower().strip(), Posting(source, leaf.node, echo=echo))
+        if short and not plain and not leaf.is_key:
+            self.names.update(fold_word(w.text) for w in scanned.words if w.text[0].isupper())
         for word in scanned.words:
             for spelling in spellings_of(word.text):
                 held = self.words.get(spelling)
@@ -108,7 +113,7 @@ class Table:
         segments = _SEPARATORS.split(token.lower())
         return (segments[0], len(segments)) in self.shapes
 
-    def _put(self, key: str, posting: Posting) -> None:
+    def _put(self, key: str, posting: Posting, leaf_key: str = "") -> None:
         held = self.values.get(key)
         if held is None:
             if len(self.values) >= MAX_FORMS:
@@ -120,7 +125,7 @@ class Table:
                 self.hashes.append(key[2:])
             elif kind == "p:":
                 self.phones.append(key[2:])
-            elif kind == "d:":
+            elif kind == "d:" and not _BIRTH_KEY.search(leaf_key):
                 self.years[int(key[2:6])] += 1
         elif len(held) < MAX_CARRIERS:
             held.append(posting)
