@@ -21,6 +21,7 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 MAX_AGGREGATES = 50_000
 _CERTAIN_DIGITS = 3
+_NO_RISK = 0.02
 
 
 class Aggregate(NamedTuple):
@@ -96,13 +97,15 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
             label = label or label_around(text, number.start, number.end)
             about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
             hits.append((aggregate, _is_called(aggregate, number, label), about or aggregate.how == "complement" or speaks_of(label, words_of_key(aggregate.keys))))
-    risk = max(accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits} or {""})
-    if significant(number) > _CERTAIN_DIGITS and risk < 0.02:
-        hits = [(a, called or a.how == "sum", about or a.how == "sum") for a, called, about in hits]
+    risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
+    if significant(number) > _CERTAIN_DIGITS:
+        sure = {how for how, risk in risks.items() if how == "sum" and risk < _NO_RISK}
+        hits = [(a, called or a.how in sure, about or a.how in sure) for a, called, about in hits]
     hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]
     if not hits:
         return None
-    best, called, _ = max(hits, key=lambda h: h[1])
+    best, called, _ = max(hits, key=lambda h: (h[1], -risks[h[0].how]))
+    risk = risks[best.how]
     posting = Posting(best.source, best.node)
     derivation = f"{number.readings[0]} = {best.origin}"
     if significant(number) < _CERTAIN_DIGITS and risk > MAX_ACCIDENTS:
