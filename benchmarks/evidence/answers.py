@@ -82,7 +82,9 @@ def _plain(case: Case) -> None:
         head, *rest = case.domain.fields
         case.pieces += [f"{head.labels[case.language]} ", _value(case, row, head), ": "]
         for i, f in enumerate(rest):
-            case.pieces += [", " if i else "", f"{f.labels[case.language]} ", _value(case, row, f)]
+            label = f.labels[case.language]
+            label = label if case.language == "de" else label[0].lower() + label[1:]
+            case.pieces += [", " if i else "", f"{label} ", _value(case, row, f)]
         case.pieces.append(". ")
     case.pieces += [_TOTAL[case.language], _total(case), ". ", _DIFFERENCE[case.language], _difference(case), ". ", _CLOSE[case.language]]
 

@@ -122,10 +122,10 @@ DOMAINS = (
         (
             Field("order_id", "id", _labels("Order", "Bestellung", "Commande"), lambda rng: f"W{rng.randrange(1000000, 9999999)}"),
             Field("recipient", "person", _labels("Recipient", "Empfänger", "Destinataire"), _person),
-            Field("price", "money", _labels("Price", "Preis", "Prix"), _between(8, 900, 2), "$", 2),
+            Field("price_usd", "money", _labels("Price", "Preis", "Prix"), _between(8, 900, 2), "$", 2),
             Field("items", "count", _labels("Items", "Artikel", "Articles"), _between(13, 99)),
             Field("delivery", "date", _labels("Delivery", "Lieferung", "Livraison"), _day),
-        ), "price",
+        ), "price_usd",
     ),
     Domain(
         "health", "lab_results", "results", _labels("results", "Ergebnisse", "résultats"),

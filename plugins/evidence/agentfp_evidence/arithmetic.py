@@ -158,9 +158,10 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     """The sum of numbers that stand together before or behind it, when it is called a total."""
     if not is_labelled(text, number.start, number.end, "sum"):
         return None
-    same = [o for o in operands if _same_unit(o, number)]
-    listed = [o for o in same if not _in_brackets(text, o)]
-    ways = [same, listed, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
+    ways: list[list[Operand]] = []
+    for same in _of_one_unit(operands, number):
+        listed = [o for o in same if not _in_brackets(text, o)]
+        ways += [same, listed, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
     for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
         before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
         behind = [o for o in chosen if o.start >= number.end][:_WINDOW]
@@ -188,6 +189,15 @@ def _difference(text: str, number: Number, operands: list[Operand]) -> Worked | 
                 high, low = (a, b) if a.value > b.value else (b, a)
                 return _worked("difference", number, f"{high.value:g} - {low.value:g}", [high, low])
     return None
+
+
+def _of_one_unit(operands: list[Operand], number: Number) -> list[list[Operand]]:
+    """Operands that may add up to a number: all of its unit; of a number without one, those of any one unit."""
+    if number.unit is not None:
+        same = [o for o in operands if o.unit == number.unit]
+        return [same] if len(same) > 1 or is_money(number.unit) else [[o for o in operands if o.unit is None]]
+    units = list(dict.fromkeys(o.unit for o in operands))
+    return [[o for o in operands if o.unit == unit] for unit in units if not is_money(unit)]
 
 
 def _percent_change(number: Number, operands: list[Operand]) -> Worked | None:

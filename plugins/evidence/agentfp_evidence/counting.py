@@ -20,7 +20,7 @@ _FILLER = frozenset("available other more different total upcoming following mat
 MAX_ROWS_ASKED = 2_000
 
 
-def find_count(table: Table, text: str, start: int, end: int, value: int) -> Verdict | None:
+def find_count(table: Table, text: str, start: int, end: int, value: int, language: str = "en") -> Verdict | None:
     """What a number counts: rows of a result that the words around it name, or the items that the answer lists.
 
     Args:
@@ -29,6 +29,7 @@ def find_count(table: Table, text: str, start: int, end: int, value: int) -> Ver
         start: where the number begins.
         end: where it ends.
         value: the number.
+        language: the language of the answer; keys of results are English, most of them.
     """
     if not 0 <= value <= 5_000:
         return None
@@ -40,9 +41,11 @@ def find_count(table: Table, text: str, start: int, end: int, value: int) -> Ver
     for key, length, node, source in table.lists:
         if length == value and _names(nouns, key, source.tool if node is None else None):
             return supported("count", [Posting(source, node)], f"{value} = number of {key or 'rows'}")
-    if value >= 1:
-        return _matching_rows(table, text, start, end, value, nouns)
-    return None
+    found = _matching_rows(table, text, start, end, value, nouns) if value >= 1 else None
+    if found is None and language != "en" and value >= 2 and not any(table.has_word(n) for n in nouns):
+        alike = [Posting(source, node) for _, length, node, source in table.lists if length == value]
+        return unverifiable("count", alike) if alike else None
+    return found
 
 
 def find_allowance(table: Table, text: str, number: Number, counts: Sequence[Operand]) -> Verdict | None:
@@ -136,6 +139,7 @@ def _lists_behind(text: str, end: int) -> Iterator[int]:
         yield len([p for p in re.split(r",\s(?:and\s|und\s|et\s)?|\s(?:and|und|et|&)\s|;\s", bracket[1]) if p.strip()])
     if line_end < 0 or not _introduces(text, end, line):
         return
+    yield len(re.findall(r"(?m)^\|(?![\s:|-]+$)", text[line_end:])) - 1
     items = [m for m in _ITEM.finditer(text, line_end)]
     if items:
         shallow = min(len(m[1]) for m in items)

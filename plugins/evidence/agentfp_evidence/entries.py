@@ -55,15 +55,6 @@ def entries_of(text: str) -> Scanned:
     return Scanned(entries, words)
 
 
-def keys_of(value: str) -> tuple[str, ...]:
-    """The keys under which the evidence holds a value of an answer.
-
-    Args:
-        value: the value's own text, folded.
-    """
-    return tuple(entry.key for entry in entries_of(value).entries if not entry.part)
-
-
 def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word]) -> None:
     start, end = mention.start, mention.end
     number = mention.number

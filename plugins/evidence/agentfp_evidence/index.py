@@ -18,6 +18,10 @@ MAX_CARRIERS = 16
 """Places kept of one value."""
 
 
+MAX_SHOWN = 6
+"""Places of one value that a report names."""
+
+
 class Facet(Protocol):
     """One form of the evidence; made when first asked for, then told of each source once."""
 
@@ -168,4 +172,9 @@ class Posting:
 def places(postings: Iterable[Posting]) -> tuple[ValueSource, ...]:
     """The distinct places of some postings, results before what was given."""
     ordered = sorted(postings, key=lambda p: p.source.ground != "evidence")
-    return tuple(dict.fromkeys(posting.where() for posting in ordered))[:MAX_CARRIERS]
+    found: dict[ValueSource, None] = {}
+    for posting in ordered:
+        found[posting.where()] = None
+        if len(found) == MAX_SHOWN:
+            break
+    return tuple(found)

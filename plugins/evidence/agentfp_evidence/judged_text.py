@@ -21,7 +21,7 @@ from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form
 from agentfp_evidence.moments import WEEKDAYS
 from agentfp_evidence.normalise import tokens
-from agentfp_evidence.numbers import Number
+from agentfp_evidence.numbers import Number, in_language
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
@@ -104,6 +104,10 @@ class JudgedText:
         self._text = text
         self._original = original
         self._stated: set[tuple[int | None, int, int | None]] = set()
+        self._language = "en"
+        self._counts: list[Operand] | None = None
+        self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
+        """Where the values that stand in the evidence stand there, by their place in the text."""
 
     def values(self, found: Found | None = None, *, in_words: bool = True) -> list[EvidenceValue]:
         """Every value and its verdict, in the order of the text.
@@ -113,9 +117,9 @@ class JudgedText:
             in_words: judge numbers in words, weekdays and quoted text too.
         """
         found = found or find_in(self._text)
+        self._language = language = language_of([fold_word(w.text) for w in found.words])
         judged = self._verdicts(found.mentions)
         values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
-        language = language_of([fold_word(w.text) for w in found.words])
         for span in name_spans(self._text, found.words):
             named = judge_name(self._table, self._text, span, language)
             if named is not None:
@@ -137,7 +141,7 @@ class JudgedText:
             if held:
                 yield "number", spelled.start, spelled.end, supported("exact", held)
                 continue
-            counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value)
+            counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value, self._language)
             if counted is not None:
                 yield "number", spelled.start, spelled.end, counted
             elif spelled.value <= SMALL_WORD:
@@ -160,12 +164,16 @@ class JudgedText:
 
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
-        return self._verdicts(list(scan(self._text, lambda *_: None)))
+        found = find_in(self._text)
+        self._language = language_of([fold_word(w.text) for w in found.words])
+        return self._verdicts(found.mentions)
 
     def _verdicts(self, mentions: list[Mention]) -> list[tuple[Mention, Verdict]]:
         numbering_here = numbering(self._text)
         code = code_blocks(self._text)
         self._stated = {date for m in mentions for moment in m.moments for date in moment.dates}
+        if self._language != "en":
+            mentions = [m if m.number is None else replace(m, number=in_language(m.number, self._language)) for m in mentions]
         judged = [(m, self._first_look(m)) for m in mentions if not self._is_masked(m, numbering_here, code)]
         self._second_look(judged)
         return judged
@@ -177,7 +185,8 @@ class JudgedText:
         if self._options.exempt and self._options.is_exempt(text[start : mention.end].lower()):
             return True
         if mention.number is not None:
-            if start in numbers or stands_behind_label(text, start) or stands_behind_standard(text, start):
+            bare = mention.number.unit is None and mention.number.digits <= 4
+            if start in numbers or (bare and (stands_behind_label(text, start) or stands_behind_standard(text, start))):
                 return True
             return any(a <= start < b for a, b in code)
         if mention.kind == "version":
@@ -229,7 +238,8 @@ class JudgedText:
                 found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
                 if found is not None:
                     judged[i] = (mention, found)
-        counts = [*words_as_counts(self._text), *(Operand(float(n), None, 0, 0) for n in list_lengths(self._table))]
+        self._counts = words_as_counts(self._text)
+        counts = [*self._counts, *(Operand(float(n), None, 0, 0) for n in list_lengths(self._table))]
         for _ in range(2):
             left = [i for i in left if judged[i][1].verdict == "unsupported"]
             for i in left:
@@ -247,7 +257,7 @@ class JudgedText:
         number = mention.number
         if number is None or number.unit is not None or not number.readings[0].isdigit() or len(number.readings[0]) > 4:
             return None
-        return find_count(self._table, self._text, mention.start, mention.end, int(number.readings[0]))
+        return find_count(self._table, self._text, mention.start, mention.end, int(number.readings[0]), self._language)
 
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]
@@ -270,7 +280,7 @@ class JudgedText:
         small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
         found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
         found = found or find_remainder(self._table, self._text, mention.number, operands)
-        found = found or find_allowance(self._table, self._text, mention.number, [*small, *words_as_counts(self._text)])
+        found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)
 
@@ -314,6 +324,8 @@ class JudgedText:
             verdict = self._in_failed(folded, verdict)
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
+        if verdict.postings and not verdict.derivation:
+            self.postings[start, end] = verdict.postings
         return EvidenceValue(
             text=self._original[start:end],
             kind=kind,

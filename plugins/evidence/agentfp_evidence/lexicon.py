@@ -32,7 +32,7 @@ _STOP = {
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP.items()}
 _ENDINGS = (
     ("ies", ("y",)), ("ied", ("y",)), ("ing", ("", "e")), ("ed", ("", "e")), ("es", ("", "e")), ("s", ("",)), ("ly", ("", "le")),
-    ("er", ("", "e")), ("ers", ("", "e")), ("or", ("", "e")), ("able", ("", "e")), ("ible", ("", "e")), ("ness", ("",)), ("ment", ("",)),
+    ("er", ("", "e")), ("ers", ("", "e")), ("able", ("", "e")), ("ible", ("", "e")), ("ness", ("",)), ("ment", ("",)),
     ("ments", ("",)), ("less", ("",)), ("ful", ("",)), ("wise", ("",)), ("ization", ("ize", "")), ("isation", ("ize", "")), ("ity", ("", "e")),
     ("ably", ("able",)), ("ise", ("ize",)), ("ised", ("ize",)), ("ising", ("ize",)), ("our", ("or",)), ("ours", ("or",)), ("ally", ("al", "")),
 )  # fmt: skip

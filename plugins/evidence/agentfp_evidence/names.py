@@ -20,7 +20,7 @@ from agentfp_evidence.units import unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 _GAP = re.compile(r" ?|\. |-| & |\.")
-_SENTENCE_END = re.compile(r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$")
+_SENTENCE_END = re.compile(r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|\|\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$")
 _GLOSS_BEHIND = re.compile(r"[*_]*\s?\(\s*([\w/-]+)\s*\)")
 _GLOSS_BEFORE = re.compile(r"([\w-]+)\s?\($")
 _EXAMPLE = re.compile(
@@ -70,7 +70,7 @@ def name_spans(text: str, words: list[Word]) -> Iterator[NameSpan]:
                 yield _span(text, run)
             run, pending = [], []
             continue
-        if joined and word.text[0].isupper() and not (text[word.start - 2 : word.start] == ". " and len((pending or run)[-1].text) > 2):
+        if joined and word.text[0].isupper() and not _ends_before(text, (pending or run)[-1], word):
             run.extend(pending)
             run.append(word)
             pending = []
@@ -83,6 +83,11 @@ def name_spans(text: str, words: list[Word]) -> Iterator[NameSpan]:
             run = [word] if word.text[0].isupper() else []
     if run:
         yield _span(text, run)
+
+
+def _ends_before(text: str, last: Word, word: Word) -> bool:
+    """Whether the point between two words ends a sentence, and not an initial or a title."""
+    return text[last.end : word.start].startswith(".") and len(last.text) > 1 and last.text.lower() not in TITLES
 
 
 def _span(text: str, run: list[Word]) -> NameSpan:
@@ -118,6 +123,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
             strangers = []
     if not strangers:
         return None
+    if language != "en" and _is_labelled_name(words, held, strangers):
+        return None
     if language == "de" and not _safe_in_german(text, span, words, strangers):
         return None
     if _EXAMPLE.search(text[max(0, start - 90) : start]):
@@ -131,6 +138,14 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     last = words[-1]
     finish = last.end - 2 if last.text.lower().endswith(("'s", "\u2019s")) else last.end
     return words[0].start, finish, unsupported("weak", "unknown-name")
+
+
+def _is_labelled_name(words: list[Word], held: list[list[Posting]], strangers: list[Word]) -> bool:
+    """A noun before a name that is held, as in "Kunde Vexatron": the noun is no part of the name."""
+    if words[0] not in strangers or _is_given(words[0]) or len(words) < 2:
+        return False
+    rest = [w for w in words[1:] if fold_word(w.text) not in COMPANY_FORMS]
+    return bool(rest) and all(held[words.index(w)] for w in rest)
 
 
 def _is_given(word: Word) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
@@ -172,3 +172,15 @@ def _list_of_numbers(text: str, at: int, body: str) -> bool:
     if at and (text[at - 1].isalnum() or text[at - 1] in "-/.:"):
         return True
     return body.startswith("0") or any(len(group) != 3 for group in re.split(r"[ ,]", body)[1:2])
+
+
+def in_language(number: Number, language: str) -> Number:
+    """A number read as a language writes it: ``1.240`` is a thousand in German, and ``1,240`` is not in French.
+
+    Args:
+        number: a number with its possible readings.
+        language: ``de`` or ``fr``; English is how numbers are read anyway.
+    """
+    if language == "de" and len(number.readings) == 2 and "." in number.readings[0]:
+        return replace(number, readings=number.readings[::-1], decimals=0)
+    return number

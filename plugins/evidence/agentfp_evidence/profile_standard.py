@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from agentfp_evidence.attachment import misattached
-from agentfp_evidence.entries import keys_of
 from agentfp_evidence.fold import fold
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.judged_text import Found, JudgedText, Ladder
@@ -41,7 +40,6 @@ def judge_standard(
         values = judged.values()
     else:
         values = _by_field(judged, text, answer, span, output_type)
-    keys = [keys_of(text[v.start : v.end]) for v in values]
     return EvidenceReport(
         answer=answer,
         profile=options.profile,
@@ -49,7 +47,7 @@ def judge_standard(
         tools=tuple(index.tools),
         calls=index.calls,
         results=index.results,
-        misattached=tuple(misattached(ladder.table, text, values, keys)),
+        misattached=tuple(misattached(text, values, judged.postings)),
         truncated=ladder.table.truncated,
         is_data=is_data or span is not None,
     )

@@ -109,6 +109,7 @@ _KEY_UNITS = frozenset(
     "pct percent kb mb gb tb pb kib mib gib tib pib bytes ms us ns sec secs seconds minutes mins hours hrs days weeks months years "
     "mm cm km kg mg lb lbs usd eur gbp chf jpy cad aud iops mbps gbps kbps kwh mwh mhz ghz watts bpm".split()
 )
+_OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
 _MONEY_MARK = "money "
 
 
@@ -129,8 +130,7 @@ def unit_of_key(key: str) -> Unit | None:
         tail = tail[at:]
     elif not head:
         return None
-    tail = tail.lower()
-    return unit_of(tail) if tail in _KEY_UNITS else None
+    return _OF_KEY.get(tail.lower())
 
 
 def is_money(unit: Unit | None) -> bool:

@@ -20,6 +20,7 @@ class Verdict:
         derivation: written out.
         sources: where it comes from.
         severity: of an unsupported value.
+        postings: the same places as the evidence keeps them, for a value that stands there itself.
     """
 
     verdict: ValueVerdict
@@ -27,6 +28,7 @@ class Verdict:
     derivation: str = ""
     sources: tuple[ValueSource, ...] = ()
     severity: Severity | None = None
+    postings: tuple[Posting, ...] = ()
 
 
 def supported(how: str, postings: Iterable[Posting], derivation: str = "") -> Verdict:
@@ -36,7 +38,7 @@ def supported(how: str, postings: Iterable[Posting], derivation: str = "") -> Ve
         return Verdict("unverifiable", "echo", derivation, places(found))
     if how in ("exact", "part") and found and all(p.source.ground == "given" for p in found):
         how = "given"
-    return Verdict("supported", how, derivation, places(found))
+    return Verdict("supported", how, derivation, places(found), postings=tuple(found))
 
 
 def unverifiable(why: str, postings: Iterable[Posting] = (), derivation: str = "") -> Verdict:
