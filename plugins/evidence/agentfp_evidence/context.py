@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from agentfp_evidence.moments import MONTHS
+
 _WORD = re.compile(r"[^\W\d_]+")
-_SENTENCE = re.compile(r"(?<=[^\W\d_][.!?])\s|(?<=[)\]*_][.!?])\s|(?<=\d\.)\s(?=[A-ZÄÖÜ])|\n")
+_MONTH = "|".join(name.capitalize() for name in MONTHS)
+_SENTENCE = re.compile(rf"(?<=[^\s\d][.!?])\s(?=[A-ZÀ-Þ*_(\"„«])|(?<=\d[.!?])\s(?!{_MONTH})(?=[A-ZÀ-Þ*_(\"„«])|\n")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
 _CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
 LABELS = {

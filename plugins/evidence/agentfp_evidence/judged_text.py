@@ -255,9 +255,14 @@ class JudgedText:
 
     def _counted(self, mention: Mention) -> Verdict | None:
         number = mention.number
-        if number is None or number.unit is not None or not number.readings[0].isdigit() or len(number.readings[0]) > 4:
+        if number is None or not number.readings[0].isdigit() or len(number.readings[0]) > 4:
             return None
-        return find_count(self._table, self._text, mention.start, mention.end, int(number.readings[0]), self._language)
+        end = mention.end
+        if number.unit is not None:
+            if len(number.word) < 4 or not number.word.isalpha():
+                return None
+            end = mention.end - len(number.word) - 1  # "4 meters" may be four devices
+        return find_count(self._table, self._text, mention.start, end, int(number.readings[0]), self._language)
 
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]

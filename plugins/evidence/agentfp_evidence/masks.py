@@ -18,9 +18,9 @@ _STANDARD_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _LABEL_BEFORE = re.compile(
-    r"(?:^|[^\w])(?:step|steps|section|figure|fig\.?|table|option|options|tier|priority|level|phase|part|page|pages|chapter|appendix|version|item|line|row|question|note|article"
-    r"|example|case|scenario|point|stage|rule|task|attempt|schritt|abschnitt|abbildung|tabelle|stufe|teil|seite|kapitel|punkt|frage|artikel|beispiel|étape|section|tableau"
-    r"|niveau|partie|chapitre|annexe|point|exemple)\s?(?:#|no\.?|nr\.?|n°)?\s?$",
+    r"(?:^|[^\w])(?:step|steps|section|figure|fig\.?|table|option|options|tier|priority|level|phase|part|chapter|appendix|question|article"
+    r"|example|case|scenario|stage|rule|task|attempt|schritt|abschnitt|abbildung|tabelle|stufe|teil|kapitel|frage|beispiel|étape|section|tableau"
+    r"|niveau|partie|chapitre|annexe|exemple)\s?(?:#|no\.?|nr\.?|n°)?\s?$",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"(?m)^[ \t>*_#|-]*(\d{1,3})(?:[.)]|\\\.|:)(?=[\s*_]|$)|^[ \t>*_-]*\((\d{1,2})\)(?=\s)")
