@@ -151,7 +151,7 @@ def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:
     stack: list[tuple[Any, Node]] = [(data, root)]
     while stack:
         value, node = stack.pop()
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             numbers = {k: v for k, v in value.items() if isinstance(k, str) and is_number(v)}
             if 2 <= len(numbers) <= 24:
                 path = json_path(node)
@@ -164,9 +164,9 @@ def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:
                 unit = unit_of_key(k)
                 if unit == PERCENT and 0 <= v <= 100:
                     yield Aggregate("complement", 100 - v, unit, f"100 - {json_path(node)}.{k}", k, source, node)
-            stack.extend((v, (node, str(k))) for k, v in value.items() if isinstance(v, (Mapping, list)))
+            stack.extend((v, (node, str(k))) for k, v in value.items() if isinstance(v, (dict, list)))
         elif isinstance(value, list):
-            stack.extend((v, (node, i)) for i, v in enumerate(value) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (node, i)) for i, v in enumerate(value) if isinstance(v, (dict, list)))
 
 
 def _pairs(named: Mapping[str, tuple[str, float]], source: Source, node: Node) -> Iterator[Aggregate]:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from agentfp_evidence.context import sentence_around
+from agentfp_evidence.context import sentence_starts
 from agentfp_evidence.index import Posting, places
 from agentfp_evidence.report import EvidenceValue, Misattachment
 
@@ -52,6 +52,7 @@ def _groups(text: str, values: Sequence[EvidenceValue]) -> Iterator[list[int]]:
     """The values that speak of one thing: those of a sentence or a row of a table; of an item of a list, its sub-items included."""
     chosen = [i for i, v in enumerate(values) if v.verdict == "supported" and v.how in ("exact", "part") and v.kind in _VALUES]
     starts = [m.start() for m in _ITEM.finditer(text)]
+    sentences = sentence_starts(text)
     groups: dict[tuple[int, int], list[int]] = {}
     for i in chosen:
         at = bisect_right(starts, values[i].start) - 1
@@ -60,7 +61,8 @@ def _groups(text: str, values: Sequence[EvidenceValue]) -> Iterator[list[int]]:
         if at >= 0 and (gap < 0 or values[i].start < gap) and "\n" in text[starts[at] : end].strip():
             groups.setdefault((starts[at], end), []).append(i)
         else:
-            groups.setdefault(sentence_around(text, values[i].start, values[i].end, 400), []).append(i)
+            at = bisect_right(sentences, values[i].start) - 1
+            groups.setdefault((sentences[at], -1), []).append(i)
     yield from groups.values()
 
 

@@ -67,16 +67,16 @@ def rows_in(data: Any, source: Source, node: Node = None, key: str = "") -> Iter
     stack: list[tuple[Any, Node, str]] = [(data, node, key)]
     while stack:
         value, place, name = stack.pop()
-        if isinstance(value, Mapping):
-            inner = [v for v in value.values() if isinstance(v, Mapping)]
+        if isinstance(value, dict):
+            inner = [v for v in value.values() if isinstance(v, dict)]
             if len(inner) >= 2 and len(inner) == len(value):
                 yield Rows(inner[:MAX_ROWS], place, source, name)
-            stack.extend((v, (place, str(k)), str(k)) for k, v in reversed(list(value.items())) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, str(k)), str(k)) for k, v in reversed(list(value.items())) if isinstance(v, (dict, list)))
         else:
-            objects = [v for v in value if isinstance(v, Mapping)]
+            objects = [v for v in value if isinstance(v, dict)]
             if len(objects) >= 2:
                 yield Rows(objects[:MAX_ROWS], place, source, name)
-            stack.extend((v, (place, i), name) for i, v in reversed(list(enumerate(value))) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, i), name) for i, v in reversed(list(enumerate(value))) if isinstance(v, (dict, list)))
 
 
 def lists_in(data: Any, node: Node = None, key: str = "") -> Iterator[tuple[str, int, Node]]:
@@ -84,23 +84,23 @@ def lists_in(data: Any, node: Node = None, key: str = "") -> Iterator[tuple[str,
     stack: list[tuple[Any, Node, str]] = [(data, node, key)]
     while stack:
         value, place, name = stack.pop()
-        if isinstance(value, Mapping):
-            if value and all(isinstance(v, Mapping) for v in value.values()):
+        if isinstance(value, dict):
+            if value and all(isinstance(v, dict) for v in value.values()):
                 yield name, len(value), place
-            stack.extend((v, (place, str(k)), str(k)) for k, v in value.items() if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, str(k)), str(k)) for k, v in value.items() if isinstance(v, (dict, list)))
         else:
             yield name, len(value), place
-            stack.extend((v, (place, i), name) for i, v in enumerate(value) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, i), name) for i, v in enumerate(value) if isinstance(v, (dict, list)))
 
 
 def flat_numbers(row: Any) -> dict[str, float]:
     """The numbers of an object by key, those of objects right in it included: ``prices.economy``."""
     found: dict[str, float] = {}
-    if not isinstance(row, Mapping):
+    if not isinstance(row, dict):
         return found
     for key, value in row.items():
         if is_number(value):
             found[str(key)] = float(value)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             found.update({f"{key}.{k}": float(v) for k, v in value.items() if is_number(v)})
     return found

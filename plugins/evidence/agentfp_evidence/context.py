@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from agentfp_evidence.moments import MONTHS
 
@@ -50,6 +51,11 @@ def sentence_around(text: str, start: int, end: int, reach: int = 240) -> tuple[
         first = match.end()
     match = _SENTENCE.search(text, end, min(len(text), end + reach))
     return first, match.start() if match else min(len(text), end + reach)
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Where the sentences and lines of a text begin."""
+    return [0, *(m.end() for m in _SENTENCE.finditer(text))]
 
 
 def label_around(text: str, start: int, end: int) -> str:
@@ -100,7 +106,7 @@ def nouns_around(text: str, start: int, end: int) -> list[str]:
 _MONEY_WORDS = frozenset("price prices cost costs fare fares fee fees rate charge total preis preise kosten betrag prix coût tarif refund".split())
 
 
-def speaks_of(label: str, keys: list[str]) -> bool:
+def speaks_of(label: str, keys: Iterable[str]) -> bool:
     """Whether words of an answer name a field: they share a word, or both speak of prices.
 
     Args:

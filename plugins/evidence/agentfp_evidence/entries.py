@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from agentfp_evidence.moments import Moment
@@ -173,6 +174,7 @@ def address_of(url: str) -> str:
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", url).rstrip("/")
 
 
-def words_of_key(key: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words_of_key(key: str) -> tuple[str, ...]:
     """The words of an object's key: ``firstName``, ``first_name`` and ``first-name`` alike."""
-    return [w.lower() for w in re.split(r"[\W_\d]+", _CAMEL.sub(" ", key)) if w]
+    return tuple(w.lower() for w in re.split(r"[\W_\d]+", _CAMEL.sub(" ", key)) if w)

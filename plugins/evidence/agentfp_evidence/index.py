@@ -18,7 +18,7 @@ MAX_CARRIERS = 16
 """Places kept of one value."""
 
 
-MAX_SHOWN = 6
+MAX_SHOWN = 4
 """Places of one value that a report names."""
 
 

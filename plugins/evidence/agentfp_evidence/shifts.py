@@ -169,11 +169,11 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
     stack = [data]
     while stack:
         value = stack.pop()
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield value
-            stack.extend(v for v in value.values() if isinstance(v, (Mapping, list)))
+            stack.extend(v for v in value.values() if isinstance(v, (dict, list)))
         elif isinstance(value, list):
-            stack.extend(v for v in value if isinstance(v, (Mapping, list)))
+            stack.extend(v for v in value if isinstance(v, (dict, list)))
 
 
 _STAMP = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})(?:[T ]|$))?(?:(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}|\+1)?)?")

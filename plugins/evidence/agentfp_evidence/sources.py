@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from agentfp.plugin import Message
+import pydantic_core
 from agentfp_evidence.reading import Reading, read, read_data
 
 Ground: TypeAlias = Literal["evidence", "given", "none"]
@@ -122,7 +123,8 @@ class SourceReader:
 
 def given_source(data: Any, label: str = "") -> Source:
     """What was given besides the messages: a text, or JSON data."""
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+    data = pydantic_core.to_jsonable_python(data, fallback=str)
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return Source(None, "given", text, read_data(data), label=label)
 
 
@@ -154,6 +156,6 @@ def _is_empty(text: str, reading: Reading) -> bool:
 
 
 def _nothing_in(data: Any) -> bool:
-    if isinstance(data, Mapping):
-        return data.get("af_absent") is True or all(isinstance(v, (Mapping, list)) and _nothing_in(v) for v in data.values())
+    if isinstance(data, dict):
+        return data.get("af_absent") is True or all(isinstance(v, (dict, list)) and _nothing_in(v) for v in data.values())
     return isinstance(data, list) and all(_nothing_in(item) for item in data)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import lru_cache
 
 
-class Unit(NamedTuple):
-    """A unit.
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """A unit; each exists once.
 
     Args:
         name: its canonical name.
@@ -122,6 +124,7 @@ def unit_of(text: str) -> Unit | None:
     return _EXACT.get(text) or _WORDS.get(text.lower())
 
 
+@lru_cache(maxsize=4096)
 def unit_of_key(key: str) -> Unit | None:
     """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``."""
     head, _, tail = key.replace("-", "_").rpartition("_")
@@ -140,7 +143,7 @@ def is_money(unit: Unit | None) -> bool:
 
 def agree(a: Unit | None, b: Unit | None) -> bool:
     """Whether a number with one unit may be the same number with the other: units agree, or one of them is unstated."""
-    return a is None or b is None or a == b or (a.dimension == b.dimension and a.factor == b.factor)
+    return a is None or b is None or a is b or (a.dimension == b.dimension and a.factor == b.factor)
 
 
 def convertible(a: Unit | None, b: Unit | None) -> bool:
