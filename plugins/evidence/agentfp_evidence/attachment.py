@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from agentfp_evidence.context import sentence_starts
 from agentfp_evidence.index import Posting, places
+from agentfp_evidence.reading import Node, data_at
 from agentfp_evidence.report import EvidenceValue, Misattachment
+from agentfp_evidence.sources import Source
 
 _VALUES = frozenset({"identifier", "number", "money", "percent", "quantity", "time", "date", "datetime", "duration", "email", "phone"})
 _ITEM = re.compile(r"(?m)^(?:\d{1,3}[.)]|[-*\u2022]|#{2,6}) ")
-_Row = tuple[int, tuple[str | int, ...]]
+
+
+class _Row(NamedTuple):
+    id: int
+    list_id: int
+    source: Source
+    node: Node
 
 
 def misattached(text: str, values: Sequence[EvidenceValue], postings: Mapping[tuple[int, int], Sequence[Posting]]) -> Iterator[Misattachment]:
@@ -38,9 +47,12 @@ def misattached(text: str, values: Sequence[EvidenceValue], postings: Mapping[tu
                 continue
             held = _of(postings, values[i])
             rows = _rows(held)
-            if not held or any(_row(p) is None for p in held) or rows & own_rows or not _same_list(rows, own_rows):
+            if not held or any(_row(p) is None for p in held) or rows.keys() & own_rows.keys():
                 continue
-            other = _entity_of(next(iter(sorted(rows, key=str))), own)
+            beside = {row.list_id for row in own_rows.values()}
+            if any(row.list_id not in beside for row in rows.values()):
+                continue
+            other = _entity_of(next(iter(rows.values())), own)
             if other is not None and other.lower() != values[entity].value:
                 v = values[i]
                 yield Misattachment(
@@ -70,47 +82,42 @@ def _of(postings: Mapping[tuple[int, int], Sequence[Posting]], value: EvidenceVa
     return postings.get((value.start, value.end), ())
 
 
-def _path(posting: Posting) -> tuple[str | int, ...]:
-    keys: list[str | int] = []
-    node = posting.node
-    while node is not None:
-        node, key = node
-        keys.append(key)
-    return tuple(reversed(keys))
-
-
 def _row(posting: Posting) -> _Row | None:
-    path = _path(posting)
-    for i in range(len(path) - 1, -1, -1):
-        if isinstance(path[i], int):
-            return (id(posting.source), path[: i + 1])
+    """The row that a value stands in: the nearest item of a list; nodes of one reading are shared, so they tell rows apart."""
+    node = posting.node if posting.source.reading.data else None
+    while node is not None:
+        if isinstance(node[1], int):
+            return _Row(id(node), id(node[0]), posting.source, node)
+        node = node[0]
     return None
 
 
-def _rows(postings: Sequence[Posting]) -> set[_Row]:
-    return {row for p in postings if p.source.ground == "evidence" and (row := _row(p)) is not None}
+def _rows(postings: Sequence[Posting]) -> dict[int, _Row]:
+    return {row.id: row for p in postings if p.source.ground == "evidence" and (row := _row(p)) is not None}
 
 
 def _field(posting: Posting) -> str:
-    return str(next((k for k in reversed(_path(posting)) if isinstance(k, str)), ""))
-
-
-def _same_list(a: set[_Row], b: set[_Row]) -> bool:
-    return {(source, path[:-1]) for source, path in a} <= {(source, path[:-1]) for source, path in b}
+    node = posting.node
+    while node is not None:
+        if isinstance(node[1], str):
+            return node[1]
+        node = node[0]
+    return ""
 
 
 def _entity_of(row: _Row, like: Sequence[Posting]) -> str | None:
     """The value that another row has in the entity's field."""
     for posting in like:
-        if id(posting.source) != row[0]:
+        if posting.source is not row.source:
             continue
-        data = posting.source.reading.data
-        value = data[0] if data else None
-        inner = _path(posting)[len(row[1]) :]
-        try:
-            for key in (*row[1], *inner):
-                value = value[key]  # type: ignore[index]
-        except (KeyError, IndexError, TypeError):
-            continue
-        return str(value)
+        inner: list[str | int] = []
+        node = posting.node
+        while node is not None and not isinstance(node[1], int):
+            inner.append(node[1])
+            node = node[0]
+        value = data_at(row.source.reading, row.node)
+        for key in reversed(inner):
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
+            return str(value)
     return None

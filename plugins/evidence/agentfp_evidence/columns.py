@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agentfp_evidence.reading import Node
@@ -15,7 +17,7 @@ MAX_GROUP_FIELDS = 8
 MAX_GROUPS = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """Objects of one list or map.
 
@@ -30,6 +32,11 @@ class Rows:
     node: Node
     source: Source
     key: str = ""
+
+    @cached_property
+    def having(self) -> Counter[tuple[str, str]]:
+        """How many rows have each value of a text field."""
+        return Counter((key, str(v)) for row in self.rows for key, v in row.items() if isinstance(v, (str, bool)))
 
     def numeric_fields(self) -> list[str]:
         """Fields that are a number in some row, at most :data:`MAX_FIELDS`."""

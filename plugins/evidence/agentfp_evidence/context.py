@@ -97,9 +97,10 @@ def nouns_around(text: str, start: int, end: int) -> list[str]:
     """
     behind = re.match(r"[*_]*[ -](?:(?:of|von|de|des) (?:the |den |les )?(?:\d+ )?)?((?:[^\W\d_]+[ -]?){1,4})", text[end : end + 60])
     words = _WORD.findall(behind[1]) if behind else []
-    label = re.search(r"((?:[^\W\d_]+[ _/-]?){1,5})[*_]*\s?[:=(]?[*_]*\s?[:=]?\s?[*_]*$", text[max(0, start - 60) : start])
-    if label is not None and re.search(r"[:=][*_\s]*$", text[max(0, start - 8) : start]):
-        words += _WORD.findall(label[1])
+    before = text[max(0, start - 60) : start].rstrip(" *_")
+    if before.endswith((":", "=")):
+        label = re.split(r"[\n.;:,|(]", before[:-1])[-1]
+        words += _WORD.findall(label)[-5:]
     return [w.lower() for w in words if len(w) > 2]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from agentfp_evidence.arithmetic import Operand
@@ -95,8 +94,7 @@ def _matching_rows(table: Table, text: str, start: int, end: int, value: int, no
             continue
         if not (_names(nouns, rows.key, rows.source.tool) or _names(nouns, _parent_key(rows.node), None) or str(len(rows.rows)) in said):
             continue
-        having = Counter((key, str(v)) for row in rows.rows for key, v in row.items() if isinstance(v, (str, bool)))
-        for (field, shared), count in having.items():
+        for (field, shared), count in rows.having.items():
             if count != value:
                 continue
             words = {w.lower() for w in re.findall(r"[^\W_]+", shared)}

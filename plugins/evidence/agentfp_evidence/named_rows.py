@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
@@ -15,7 +15,7 @@ from agentfp_evidence.figures import fits
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, significant
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.reading import Node
+from agentfp_evidence.reading import Node, data_at
 from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import is_money
@@ -123,7 +123,7 @@ def _rows_of(table: Table, key: str) -> list[_Row]:
     for posting in reversed(table.find(key)):
         if posting.source.ground != "evidence" or posting.node is None or posting.part:
             continue
-        numbers = flat_numbers(_at(posting.source, posting.node[0]))
+        numbers = flat_numbers(data_at(posting.source.reading, posting.node[0]))
         if numbers and all(numbers != row.numbers for row in found):
             found.append(_Row(numbers, posting.source, posting.node[0]))
         if len(found) == _OBJECTS_EACH:
@@ -139,24 +139,6 @@ def _fields(rows: list[list[_Row]]) -> Iterator[tuple[str, list[float], list[_Ro
             shared &= set(row.numbers)
         for field in sorted(shared):
             yield field, [row.numbers[field] for row in choice], list(choice)
-
-
-def _at(source: Source, node: Node) -> Any:
-    """The data at a place; None where it is not that of a whole document."""
-    keys: list[str | int] = []
-    while node is not None:
-        node, key = node
-        keys.append(key)
-    documents = source.reading.data
-    if not documents:
-        return None
-    data: Any = documents[0]
-    for key in reversed(keys):
-        try:
-            data = data[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _verdict(how: str, number: Number, written: str, field: str, rows: Sequence[_Row]) -> Verdict:

@@ -61,6 +61,29 @@ def json_path(node: Node) -> str:
     return "$" + "".join(reversed(parts))
 
 
+def data_at(reading: Reading, node: Node) -> Any:
+    """The data at a place; None where nothing whole stands there.
+
+    Args:
+        reading: what a result holds.
+        node: a place in it.
+    """
+    keys: list[str | int] = []
+    while node is not None:
+        node, key = node
+        keys.append(key)
+    keys.reverse()
+    data: Any = reading.data[0] if reading.data else None
+    if len(reading.data) > 1 and keys and isinstance(keys[0], int) and not isinstance(data, list):
+        data, keys = reading.data[keys[0]], keys[1:]
+    for key in keys:
+        try:
+            data = data[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
 def read(text: str) -> Reading:
     """Read a result.
 
