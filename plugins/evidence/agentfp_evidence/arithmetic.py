@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agentfp_evidence.context import NUMBER_WORDS, is_labelled
+from agentfp_evidence.context import NUMBER_WORDS, is_labelled, sentence_around
 from agentfp_evidence.figures import fits
+from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.units import PERCENT, Unit, agree, is_money
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
 from agentfp.transcripts import ValueSource
 
@@ -83,6 +84,8 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
     around = [o for o in operands if o.end <= number.start or o.start >= number.end]
     return (
         _equation(text, number, around)
+        or _whole(text, number, around)
+        or _converted(text, number, around)
         or _total(text, number, around)
         or _difference(text, number, around)
         or _product(text, number, around, counts)
@@ -152,6 +155,41 @@ def _evaluate(run: list[tuple[str, Operand]]) -> float | None:
         else:
             return None
     return sum(terms)
+
+
+def _whole(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """The whole of which two parts stand in the sentence: "14 of 15 pass, 1 fails"."""
+    first, last = sentence_around(text, number.start, number.end)
+    if not re.search(r"\d[*_]*\s(?:out of|of(?: the| all)?|von|sur|des)\s[*_]*$", text[first : number.start]):
+        return None
+    near = [o for o in operands if first <= o.start < last and agree(o.unit, number.unit)]
+    for i, a in enumerate(near):
+        for b in near[i + 1 :]:
+            if _is(a.value + b.value, number):
+                return _worked("sum", number, f"{a.value:g} + {b.value:g}", [a, b])
+    return None
+
+
+def _converted(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """A number that the same sentence has in another unit."""
+    unit = number.unit
+    if unit is None:
+        return None
+    first, last = sentence_around(text, number.start, number.end)
+    for operand in operands:
+        if operand.unit is None or not first <= operand.start < last:
+            continue
+        if convertible(unit, operand.unit):
+            value = operand.value * float(operand.unit.factor / unit.factor)
+        elif (unit.dimension, operand.unit.dimension) == ("fahrenheit", "celsius"):
+            value = operand.value * 1.8 + 32
+        elif (unit.dimension, operand.unit.dimension) == ("celsius", "fahrenheit"):
+            value = (operand.value - 32) / 1.8
+        else:
+            continue
+        if abs(value - number.value) <= 0.5 * quantum_of(number) * (1 + 1e-9):
+            return _worked("converted", number, f"{operand.value:g} {operand.unit.name}", [operand])
+    return None
 
 
 def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:

@@ -14,14 +14,14 @@ _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
 _CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
 LABELS = {
     "sum": re.compile(
-        r"\b(?:total\w*|sum|sums|summed|combined|altogether|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
+        r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
         r"|\w*kosten|refund\w*|charged?|spent|revenue|umsatz|verbrauch\w*|used)\b",
         re.IGNORECASE,
     ),
     "difference": re.compile(
         r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|changed?|increase[ds]?|decrease[ds]?|rose|fell|grew"
         r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*|mehrkosten|free|frei\w*|libre\w*"
-        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up|down|over|under)\b",
+        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up|down|over|under|by|minus|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
         re.IGNORECASE,
     ),
     "mean": re.compile(r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*|médiane)\b", re.IGNORECASE),
@@ -69,6 +69,8 @@ def label_around(text: str, start: int, end: int) -> str:
     first, last = sentence_around(text, start, end, 120)
     before = text[first:start]
     digits = [m.end() for m in _NUMBER_BEFORE.finditer(before)]
+    if digits and before[digits[-1] :].strip(" (") == "" and "(" in before[digits[-1] - 1 :]:
+        digits.pop()  # what stands in brackets behind a number is called what the number is called
     if digits:
         before = before[digits[-1] :]
     behind = _CLAUSE_END.split(text[end : min(last, end + 30)])[0]

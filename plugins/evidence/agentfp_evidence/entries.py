@@ -16,10 +16,12 @@ from agentfp_evidence.moments import Moment
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.spelled import spelled_in
-from agentfp_evidence.units import Unit
+from agentfp_evidence.units import Unit, unit_of
 
 _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
 _HEX_PAIRS = re.compile(r"(?:[0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}|(?:[0-9a-f]{4}[.:]){2,3}[0-9a-f]{4}")
+_SIZE = re.compile(r"(\d+(?:[.,]\d+)?)([KMGTP])i?", re.IGNORECASE)
+"""A size as tools print it: ``83G``."""
 _HASH = re.compile(r"[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
@@ -60,6 +62,9 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
     start, end = mention.start, mention.end
     number = mention.number
     if number is not None:
+        size = _SIZE.fullmatch(text, start, end)
+        if size is not None:
+            entries.append(Entry(f"n:{number_text(size[1])}", start, end, unit_of(f"{size[2].upper()}B")))
         entries.extend(Entry(f"n:{reading}", start, end, number.unit) for reading in number.readings)
         if number.digits >= 7:
             entries.append(Entry("p:" + digits_of(text[start:end]), start, end, part=True))
@@ -88,6 +93,12 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
     elif mention.kind == "compound":
         entries.append(Entry(f"i:{raw}", start, end))
     elif mention.kind in ("identifier", "version"):
+        size = _SIZE.fullmatch(raw)
+        if size is not None:
+            entries.append(Entry(f"n:{number_text(size[1])}", start, end, unit_of(f"{size[2].upper()}B")))
+        if " " in raw:
+            raw = re.sub(r"[ -]", "", raw)
+            entries.append(Entry("p:" + digits_of(raw), start, end))
         entries.append(Entry(f"i:{raw}", start, end))
         if raw.startswith("0x"):
             entries.append(Entry(f"i:{raw[2:]}", start, end))
@@ -116,6 +127,8 @@ def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> 
     if "/" in raw:
         for match in re.finditer("/", raw):
             entries.append(Entry(f"i:{raw[match.end() :]}", start, start + len(raw), part=True))
+    if ":" in raw and not raw[0].isdigit():
+        entries.extend(Entry(f"n:{int(p)}", start, start + len(raw), part=True) for p in raw.split(":")[1:] if p.isdigit() and len(p) < 7)
     if ":" in raw:
         entries.append(Entry(f"i:{raw.partition(':')[0]}", start, start + len(raw), part=True))
 
@@ -142,6 +155,11 @@ def _of_moment(moment: Moment, start: int, end: int) -> list[Entry]:
         if moment.loose and hour + 12 < 24:
             found.append(Entry(f"t:{hour + 12:02}:{minute:02}", start, end, part=True))
     return found
+
+
+def number_text(text: str) -> str:
+    """The canonical decimal of plain digits with a point or a comma."""
+    return canonical_number(text.replace(",", "."))
 
 
 def number_key(value: float) -> str:

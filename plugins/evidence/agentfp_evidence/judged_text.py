@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
+from agentfp_evidence.context import sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.index import EvidenceIndex, Posting, places
@@ -26,7 +27,7 @@ from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word, scan
-from agentfp_evidence.shifts import Offsets, shifted, time_between, weekday_fits
+from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
 from agentfp_evidence.spelled import spelled_in
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, is_money
@@ -131,6 +132,8 @@ class JudgedText:
             if not any(a < end and start < b for a, b in taken):
                 values.append(self._value(kind, start, end, verdict))
         for quote in quotes_in(self._text):
+            if quote.is_code and not quote.reported and not self._ladder.quotes.has_like(quote.text):
+                continue
             values.append(self._value("quote", quote.start, quote.end, judge_quote(self._ladder.quotes, quote)))
         return sorted(values, key=lambda v: (v.start, v.end))
 
@@ -205,7 +208,7 @@ class JudgedText:
         if mention.number is not None:
             number = mention.number
             found = find_number(table, number, text) or find_magnitude(table, number, text[max(0, number.start - 24) : number.start])
-            found = found or find_converted(table, number) or time_between(table, number)
+            found = found or find_converted(table, number) or time_between(table, number) or age(table, number)
             if found is not None:
                 return found
             return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
@@ -272,6 +275,9 @@ class JudgedText:
             if other is not mention and said.verdict == "supported" and said.derivation and _same(other, mention):
                 judged[at] = (mention, said)
                 return
+        if mention.number.unit is not None and time_stated(mention.number, self._clocks_beside(judged, mention)):
+            judged[at] = (mention, Verdict("supported", "duration", "between the times beside it"))
+            return
         operands = self._operands(judged)
         worked = work_out(self._text, mention.number, operands, counts)
         if worked is not None:
@@ -288,6 +294,11 @@ class JudgedText:
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)
+
+    def _clocks_beside(self, judged: list[tuple[Mention, Verdict]], mention: Mention) -> list[tuple[int, int]]:
+        first, last = sentence_around(self._text, mention.start, mention.end)
+        moments = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
+        return [moment.clock[:2] for moment in moments if moment.clock is not None]
 
     def _operands(self, judged: list[tuple[Mention, Verdict]]) -> list[Operand]:
         return [

@@ -46,7 +46,7 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
         if held:
             return supported("part", held)
         if len(plain) >= 4 and _LAST_DIGITS.search(text[max(0, number.start - 24) : number.start]):
-            held = [p for d in table.phones if d.endswith(plain) for p in table.find(f"p:{d}")]
+            held = [p for d in table.phones if d.endswith(plain) for p in table.find(f"p:{d}") + table.find(f"q:{d}")]
             if held:
                 return supported("part", held)
     if number.digits >= 7:
@@ -69,6 +69,11 @@ def find_identifier(table: Table, raw: str) -> Verdict | None:
         raw: the identifier, folded.
     """
     token = raw.lower()
+    if " " in token:
+        token = re.sub(r"[ -]", "", token)
+        held = table.find(f"p:{digits_of(token)}") if token.isdigit() else []
+        if held:
+            return supported("exact", held)
     for form in (token, token.removesuffix("'s"), token.removeprefix("0x")):
         held = table.find(f"i:{form}") or table.find(f"s:{form}")
         if held:

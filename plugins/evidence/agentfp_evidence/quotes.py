@@ -60,6 +60,17 @@ class QuoteFacet:
         """Note a source; its text is made when first asked for."""
         self._pending.append(source)
 
+    def has_like(self, path: str) -> bool:
+        """Whether the sources hold files of the same kind in the same folder, so that one more could be among them.
+
+        Args:
+            path: a path, or the name of a file.
+        """
+        folder, _, name = path.lower().rpartition("/")
+        ending = name.rpartition(".")[2] if "." in name else ""
+        self.find("")
+        return bool(ending) and any(re.search(rf"{re.escape(folder)}/?[\w-]+\.{re.escape(ending)}\b", text) for text, _ in self._texts)
+
     def find(self, quoted: str) -> list[Posting]:
         """The sources that hold a text word for word.
 

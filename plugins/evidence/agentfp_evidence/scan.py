@@ -55,6 +55,7 @@ _MASTER = re.compile(
             r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
             r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))",
             moments.CLOCK,
+            r"(?P<grouped>(?<![\w.,+/-])(?:[A-Z]{2}\d{2}[ ]?(?:[A-Z]{4}[ ]?)?)?\d{4}(?:[ -]\d{4}){2,6}(?:[ -]\d{1,4})?(?![\w-]))",
             r"(?P<phone>(?<![\w.,+/-])(?:\+\d{1,3}[ ./-]?(?:\(\d{1,4}\)[ ./-]?)?\d(?:[ ./-]?\d){5,12}|\(\d{2,5}\)[ ./-]?\d(?:[ ./-]?\d){4,10}"
             r"|\d{3}[-.]\d{3}[-.]\d{4}|0\d{1,4}[ /-]\d{3,}(?:[ -]\d{2,})*|\d{3}-\d{4})(?![\w-]|[.,]\d))",
             r"(?P<token>[^\W_](?:[\w]|[./:@#+&'\u2019-](?=\w)|,(?=\d{3}(?!\d))(?<=\d,))*)",
@@ -71,6 +72,7 @@ _RANGE = re.compile(r"(\d[\d.,]*[^\W\d_]{0,3})-([$€£]?)(\d[\d.,]*)([^\W\d_]{0
 _WORD_AND_NUMBER = re.compile(r"(?:mid|pre|post|early|late|top|under|over|sub|non|ca)-(\d+)", re.IGNORECASE)
 _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)-([^\W\d_]{1,12})(?:-[^\W\d_]+)*")
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
+_OVER = re.compile(r"\d{1,3}/\d{1,3}")
 _RATIO = re.compile(r"\d{1,2}/\d{1,2}")
 _GLUED_WORDS = frozenset({"x", "p", "pm", "am", "h", "th"})
 _LOWER_WORD_MONTHS = frozenset({"may", "mar", "march", "mars", "dec", "sep", "jan", "mai", "august", "sun", "sat"})
@@ -123,6 +125,8 @@ def scan(
             yield Mention("url", start, at)
         elif kind == "email":
             yield Mention("email", start, at)
+        elif kind == "grouped":
+            yield Mention("identifier", start, at)
         elif kind == "phone":
             yield Mention("phone", start, at)
         elif kind == "duration":
@@ -152,10 +156,12 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
     ordinal = ordinal_end(text, start + len(re.match(r"\d*", token)[0]))  # type: ignore[index]  # it matches always
     if ordinal == end:
         return [Mention("ordinal", start, end)], end
-    if _RATIO.fullmatch(token):
-        first = number_at(text, start)
-        second = number_at(text, start + token.index("/") + 1)
-        return [Mention("ratio", start, end, number) for number in (first, second) if number], end
+    if _OVER.fullmatch(token):
+        at = start + token.index("/") + 1
+        both = [(n, min(n.end, b)) for n, b in ((number_at(text, start), at - 1), (number_at(text, at), end + 12)) if n is not None]
+        if _RATIO.fullmatch(token):
+            return [Mention("ratio", start, end, number) for number, _ in both], end
+        return [Mention("number", number.start, last, number) for number, last in both], max(end, both[-1][1])
     glued = _GLUED.fullmatch(token)
     if glued is not None:
         number = number_at(text, start)

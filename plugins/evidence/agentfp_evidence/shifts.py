@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentfp_evidence.context import NUMBER_WORDS
@@ -13,7 +13,7 @@ from agentfp_evidence.moments import Moment, WEEKDAYS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table
-from agentfp_evidence.verdict import Verdict, supported
+from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 _WORDY = "|".join(NUMBER_WORDS)
 _COUNTED = re.compile(
@@ -163,6 +163,38 @@ def time_between(table: Table, number: Number) -> Verdict | None:
                         if exact and any(g > 0 and abs(g - wanted) <= (half if unit.name == "d" else 30) for g in options):
                             return supported("duration", [Posting(source, None)], f"{b_key} - {a_key} = {number.readings[0]} {unit.name}")
     return None
+
+
+def age(table: Table, number: Number) -> Verdict | None:
+    """Full years from a served date to the latest date that the conversation knows: an age, where it is a date of birth.
+
+    Args:
+        table: the evidence.
+        number: so many years.
+    """
+    if number.unit is None or number.unit.name != "year" or not number.value.is_integer() or not table.years:
+        return None
+    dates = sorted(datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:"))
+    latest = dates[-1]
+    for date in dates[:-1]:
+        if latest.year - date.year - ((latest.month, latest.day) < (date.month, date.day)) == number.value:
+            return unverifiable("duration", table.find(f"d:{date.isoformat()}"), f"{date} to {latest}")
+    return None
+
+
+def time_stated(number: Number, clocks: Sequence[tuple[int, int]]) -> bool:
+    """Whether a duration is the time between two clock times that stand beside it.
+
+    Args:
+        number: the duration.
+        clocks: hours and minutes, in order.
+    """
+    if number.unit is None or number.unit.dimension != "time":
+        return False
+    minutes = number.value * float(number.unit.factor) / 60
+    half = 0.5 * 10.0**-number.decimals * float(number.unit.factor) / 60
+    times = [60 * h + m for h, m in clocks]
+    return any(abs((b - a) % 1440 - minutes) <= half for a, b in zip(times, times[1:], strict=False) if a != b)
 
 
 def _objects(data: Any) -> Iterator[Mapping[str, Any]]:

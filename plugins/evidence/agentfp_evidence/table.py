@@ -123,7 +123,7 @@ class Table:
             kind = key[:2]
             if kind == "i:" and is_hash(key[2:]):
                 self.hashes.append(key[2:])
-            elif kind == "p:":
+            elif kind in ("p:", "q:"):
                 self.phones.append(key[2:])
             elif kind == "d:" and not _BIRTH_KEY.search(leaf_key):
                 self.years[int(key[2:6])] += 1
