@@ -9,7 +9,6 @@ import time
 import zlib
 
 from agentfp_evidence import EvidenceReport, Profile, judge
-
 from benchmarks.evidence.answers import Case, cases
 from benchmarks.evidence.mutants import Mutant, mutants_of, swaps_of
 from benchmarks.evidence.speed import speed

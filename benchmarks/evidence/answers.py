@@ -13,7 +13,11 @@ from benchmarks.evidence.styles import FORMATS, LANGUAGES, Value, clock, date, n
 
 SEEDS = 6
 _TOTAL = {"en": "In total: ", "de": "Insgesamt: ", "fr": "Total : "}
-_DIFFERENCE = {"en": "Difference between the first two: ", "de": "Differenz der ersten beiden: ", "fr": "Différence entre les deux premiers : "}
+_DIFFERENCE = {
+    "en": "Difference between the first two: ",
+    "de": "Differenz der ersten beiden: ",
+    "fr": "Différence entre les deux premiers : ",
+}
 _OPEN = {"en": ("I found ", " ", ":"), "de": ("Ich habe ", " ", " gefunden:"), "fr": ("J'ai trouvé ", " ", " :")}
 _CLOSE = {
     "en": "Please let me know if you need anything else.",
@@ -64,7 +68,7 @@ def _case(domain: Domain, language: str, form: str, seed: int) -> Case:
     rng = random.Random(f"{domain.name} {language} {form} {seed}")
     rows = [{f.key: f.make(rng) for f in domain.fields} for _ in range(rng.randrange(3, 6))]
     content = json.dumps({domain.rows: rows, "page": 1}, ensure_ascii=False)
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "system", "content": "You are a helpful assistant. Use the tools."},
         {"role": "user", "content": domain.ask[language]},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": domain.tool, "arguments": "{}"}}]},
@@ -94,7 +98,9 @@ def _markdown(case: Case) -> None:
     case.pieces += [a, _count(case), b + case.domain.nouns[case.language] + c + "\n\n"]
     head, *rest = case.domain.fields
     if int(case.name[-1]) % 2:
-        case.pieces.append("| " + " | ".join(f.labels[case.language] for f in case.domain.fields) + " |\n" + "|---" * len(case.domain.fields) + "|\n")
+        case.pieces.append(
+            "| " + " | ".join(f.labels[case.language] for f in case.domain.fields) + " |\n" + "|---" * len(case.domain.fields) + "|\n"
+        )
         for row in case.rows:
             for f in case.domain.fields:
                 case.pieces += ["| ", _value(case, row, f), " "]

@@ -8,11 +8,47 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-FIRST = "Ingrid Tobias Leonie Camille Mathieu Priya Rajesh Oluwaseun Katarzyna Dmitri Sinead Paolo Lucía Henrik Yasmin Gareth Noémie Björn".split()
-LAST = "Vandenberg Achterberg Lindqvist Okonkwo Ferreira Dubois Kowalczyk Iyer Marchetti Steinhauer Callahan Bouchard Nakagawa Petrov Ødegaard Quintero".split()
-OTHER_FIRST = "Wilhelmina Augustin Delphine Fergus Svetlana Thandiwe Ignacio Maren".split()
-OTHER_LAST = "Hollenbeck Abernathy Castellanos Wiśniewski Thibodeaux Grünwald Mbeki Sorensen".split()
-COMPANIES = "Vexatron Ltd|Norrwik AB|Kestrelle SA|Ostfalen GmbH|Brightmere Inc|Talvera SAS|Quorvex Corp|Hallmund AG".split("|")
+FIRST = [
+    "Ingrid",
+    "Tobias",
+    "Leonie",
+    "Camille",
+    "Mathieu",
+    "Priya",
+    "Rajesh",
+    "Oluwaseun",
+    "Katarzyna",
+    "Dmitri",
+    "Sinead",
+    "Paolo",
+    "Lucía",
+    "Henrik",
+    "Yasmin",
+    "Gareth",
+    "Noémie",
+    "Björn",
+]
+LAST = [
+    "Vandenberg",
+    "Achterberg",
+    "Lindqvist",
+    "Okonkwo",
+    "Ferreira",
+    "Dubois",
+    "Kowalczyk",
+    "Iyer",
+    "Marchetti",
+    "Steinhauer",
+    "Callahan",
+    "Bouchard",
+    "Nakagawa",
+    "Petrov",
+    "Ødegaard",
+    "Quintero",
+]
+OTHER_FIRST = ["Wilhelmina", "Augustin", "Delphine", "Fergus", "Svetlana", "Thandiwe", "Ignacio", "Maren"]
+OTHER_LAST = ["Hollenbeck", "Abernathy", "Castellanos", "Wiśniewski", "Thibodeaux", "Grünwald", "Mbeki", "Sorensen"]
+COMPANIES = ["Vexatron Ltd", "Norrwik AB", "Kestrelle SA", "Ostfalen GmbH", "Brightmere Inc", "Talvera SAS", "Quorvex Corp", "Hallmund AG"]
 
 
 @dataclass(frozen=True)

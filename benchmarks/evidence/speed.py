@@ -18,7 +18,12 @@ def _results(rng: random.Random, size: int) -> list[dict[str, Any]]:
     made = 0
     while made < size:
         rows = [
-            {"id": f"vol-{rng.randrange(10**6)}", "used_gb": rng.randrange(9999), "owner": f"user_{rng.randrange(999)}", "seen": f"2025-0{rng.randrange(1, 9)}-1{rng.randrange(9)}"}
+            {
+                "id": f"vol-{rng.randrange(10**6)}",
+                "used_gb": rng.randrange(9999),
+                "owner": f"user_{rng.randrange(999)}",
+                "seen": f"2025-0{rng.randrange(1, 9)}-1{rng.randrange(9)}",
+            }
             for _ in range(60)
         ]
         content = json.dumps({"volumes": rows, "note": "All volumes of the array are listed; sizes are in gigabytes. " * 3})
@@ -32,7 +37,7 @@ def _answer(rng: random.Random, messages: list[dict[str, Any]], words: int) -> s
     lines: list[str] = []
     while sum(len(line.split()) for line in lines) < words:
         row = rng.choice(rows)
-        lines.append(f"- Volume {row['id']} of {row['owner']} holds {row['used_gb']:,} GB and was last seen on {row['seen']}, so it needs no attention.")
+        lines.append(f"- Volume {row['id']} of {row['owner']} holds {row['used_gb']:,} GB and was seen on {row['seen']}, so all is well.")
     lines.append("In total 3 volumes hold 1,234,567 GB, as Beatrix Lowenthal said.")
     return "\n".join(lines)
 
@@ -55,7 +60,8 @@ def speed() -> None:
     begun = time.process_time()
     index.add(more)
     judge_with(index, "Volume vol-1 holds 1 GB.")
-    print(f"  one more message of {len(more[0]['content']) / 1000:.0f} kB, indexed and a short answer judged: {1000 * (time.process_time() - begun):.1f} ms")
+    took = 1000 * (time.process_time() - begun)
+    print(f"  one more message of {len(more[0]['content']) / 1000:.0f} kB, indexed and a short answer judged: {took:.1f} ms")
 
 
 def _timed(index: EvidenceIndex, answer: str) -> float:

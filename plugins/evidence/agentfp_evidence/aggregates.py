@@ -96,7 +96,13 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
         if fits(abs(value), abs(number.value), number.decimals):
             label = label or label_around(text, number.start, number.end)
             about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
-            hits.append((aggregate, _is_called(aggregate, number, label), about or aggregate.how == "complement" or speaks_of(label, words_of_key(aggregate.keys))))
+            hits.append(
+                (
+                    aggregate,
+                    _is_called(aggregate, number, label),
+                    about or aggregate.how == "complement" or speaks_of(label, words_of_key(aggregate.keys)),
+                )
+            )
     risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
     if significant(number) > _CERTAIN_DIGITS:
         sure = {how for how, risk in risks.items() if how == "sum" and risk < _NO_RISK}
@@ -135,14 +141,18 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
         yield Aggregate("sum", total, unit, f"sum of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
         values = fields[key]
         yield Aggregate("mean", total / len(values), unit, f"mean of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
-        yield Aggregate("median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
+        yield Aggregate(
+            "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
+        )
     for field, shared, group in rows.groups():
         if len(group) >= 2:
             for key in list(sums)[:32]:
-                inner = [v for row in group if is_number(v := row.get(key))]
+                inner = [float(row[key]) for row in group if is_number(row.get(key))]
                 if len(inner) >= 2:
                     origin = f"sum of {name}[*].{key} where {field} = {shared}"
-                    yield Aggregate("sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node)
+                    yield Aggregate(
+                        "sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node
+                    )
     totals = {f"sum of {name}[*].{key}": (key, value) for key, value in sums.items()}
     yield from _pairs(totals, rows.source, rows.node)
 

@@ -10,18 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agentfp.transcripts import ValueSource
 from agentfp_evidence.context import NUMBER_WORDS, is_labelled, sentence_around
 from agentfp_evidence.figures import fits
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
-from agentfp.transcripts import ValueSource
-
 MAX_OPERANDS = 60
 _WINDOW = 12
 _OPERATOR = re.compile(
-    r"[*_`)\]\s]*(?:(?:per|each|für|for|pro|par|x)?\s?(?:[^\W\d_]+[ -]?){0,3}[*_)\s]*)?(?P<op>[-+x×*/÷=\u2212\u2013]|plus|minus|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?", re.IGNORECASE
+    r"[*_`)\]\s]*(?:(?:per|each|für|for|pro|par|x)?\s?(?:[^\W\d_]+[ -]?){0,3}[*_)\s]*)?(?P<op>[-+x\u00d7*/\u00f7=\u2212\u2013]|plus|minus"
+    r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
+    re.IGNORECASE,
 )
 _RATE = re.compile(r"[*_]*\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
 _WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
@@ -131,7 +132,17 @@ def _chains(text: str, operands: list[Operand]) -> Iterator[list[tuple[str, Oper
         if run:
             gap = _OPERATOR.fullmatch(text, run[-1][1].end, operand.start) if operand.start - run[-1][1].end < 50 else None
             if gap is not None and gap["op"] != "=":
-                op = {"×": "*", "x": "*", "X": "*", "times": "*", "mal": "*", "÷": "/", "\u2013": "-", "plus": "+", "minus": "-"}.get(gap["op"], gap["op"])
+                op = {
+                    "\u00d7": "*",
+                    "x": "*",
+                    "X": "*",
+                    "times": "*",
+                    "mal": "*",
+                    "\u00f7": "/",
+                    "\u2013": "-",
+                    "plus": "+",
+                    "minus": "-",
+                }.get(gap["op"], gap["op"])
                 run.append((op, operand))
                 continue
             if len(run) > 1:

@@ -24,7 +24,9 @@ class _Row(NamedTuple):
     node: Node
 
 
-def misattached(text: str, values: Sequence[EvidenceValue], postings: Mapping[tuple[int, int], Sequence[Posting]]) -> Iterator[Misattachment]:
+def misattached(
+    text: str, values: Sequence[EvidenceValue], postings: Mapping[tuple[int, int], Sequence[Posting]]
+) -> Iterator[Misattachment]:
     """Values that the results have for another row than that of the entity beside them.
 
     Args:

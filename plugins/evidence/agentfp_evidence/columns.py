@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ class Rows:
         key: the key that the list stands under.
     """
 
-    rows: list[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
     node: Node
     source: Source
     key: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from agentfp_evidence.lexicon import word_list
 from agentfp_evidence.moments import MONTHS
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -14,23 +15,32 @@ _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
 _CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
 LABELS = {
     "sum": re.compile(
-        r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
+        r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt"
+        r"|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
         r"|\w*kosten|refund\w*|charged?|spent|revenue|umsatz|verbrauch\w*|used)\b",
         re.IGNORECASE,
     ),
     "difference": re.compile(
-        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|changed?|increase[ds]?|decrease[ds]?|rose|fell|grew"
-        r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*|mehrkosten|free|frei\w*|libre\w*"
-        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up|down|over|under|by|minus|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
+        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|changed?"
+        r"|increase[ds]?|decrease[ds]?|rose|fell|grew"
+        r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
+        r"|mehrkosten|free|frei\w*|libre\w*"
+        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up"
+        r"|down|over|under|by|minus|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
         re.IGNORECASE,
     ),
-    "mean": re.compile(r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*|médiane)\b", re.IGNORECASE),
+    "mean": re.compile(
+        r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*"
+        "|médiane)\b",
+        re.IGNORECASE,
+    ),
 }
 """Words by which an answer calls a number a total, a difference or a mean."""
 NUMBER_WORDS = {
     word: value
     for value, words in {
-        2: "two zwei deux both beide beiden", 3: "three drei trois", 4: "four vier quatre", 5: "five fünf cinq", 6: "six sechs", 7: "seven sieben sept",
+        2: "two zwei deux both beide beiden", 3: "three drei trois", 4: "four vier quatre", 5: "five fünf cinq", 6: "six sechs",
+        7: "seven sieben sept",
         8: "eight acht huit", 9: "nine neun neuf", 10: "ten zehn dix", 11: "eleven elf onze", 12: "twelve zwölf douze dozen",
     }.items()
     for word in words.split()
@@ -46,11 +56,11 @@ def sentence_around(text: str, start: int, end: int, reach: int = 240) -> tuple[
         end: where it ends.
         reach: characters to look at most in each direction.
     """
-    first = max(0, start - reach)
-    for match in _SENTENCE.finditer(text, first, start):
-        first = match.end()
-    match = _SENTENCE.search(text, end, min(len(text), end + reach))
-    return first, match.start() if match else min(len(text), end + reach)
+    first, last = max(0, start - reach), min(len(text), end + reach)
+    for before in _SENTENCE.finditer(text, first, start):
+        first = before.end()
+    behind = _SENTENCE.search(text, end, last)
+    return first, last if behind is None else behind.start()
 
 
 def sentence_starts(text: str) -> list[int]:
@@ -106,7 +116,7 @@ def nouns_around(text: str, start: int, end: int) -> list[str]:
     return [w.lower() for w in words if len(w) > 2]
 
 
-_MONEY_WORDS = frozenset("price prices cost costs fare fares fee fees rate charge total preis preise kosten betrag prix coût tarif refund".split())
+_MONEY_WORDS = word_list("money_words")
 
 
 def speaks_of(label: str, keys: Iterable[str]) -> bool:

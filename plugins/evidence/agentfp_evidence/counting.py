@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -9,13 +10,14 @@ from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import nouns_around, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
+from agentfp_evidence.lexicon import word_list
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.table import Table
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 _ITEM = re.compile(r"(?m)^([ \t]*)(?:[-*+\u2022]|\d{1,3}[.)]|\|)\s+\S")
 _HEADED_ITEM = re.compile(r"(?m)^#{2,6} .+$|^\*\*(?:\d{1,2}[.)] |[^*\n]+\*\*\s*$)")
-_FILLER = frozenset("available other more different total upcoming following matching active open the all these those free new found been have with".split())
+_FILLER = word_list("filler_words")
 MAX_ROWS_ASKED = 2_000
 
 
@@ -32,7 +34,7 @@ def find_count(table: Table, text: str, start: int, end: int, value: int, langua
     """
     if not 0 <= value <= 5_000:
         return None
-    if value >= 2 and _listed(text, start, end, value):
+    if value >= 2 and _listed(text, end, value):
         return supported("count", (), f"{value} items listed in the answer")
     nouns = [n for n in nouns_around(text, start, end) if n not in _FILLER]
     if not nouns:
@@ -112,7 +114,7 @@ def _parent_key(node: object) -> str:
     return ""
 
 
-def _listed(text: str, start: int, end: int, value: int) -> bool:
+def _listed(text: str, end: int, value: int) -> bool:
     """Whether the answer itself lists as many items right behind the number."""
     return any(count == value for count in _lists_behind(text, end))
 
@@ -138,12 +140,12 @@ def _lists_behind(text: str, end: int) -> Iterator[int]:
     if line_end < 0 or not _introduces(text, end, line):
         return
     yield len(re.findall(r"(?m)^\|(?![\s:|-]+$)", text[line_end:])) - 1
-    items = [m for m in _ITEM.finditer(text, line_end)]
+    items = list(_ITEM.finditer(text, line_end))
     if items:
         shallow = min(len(m[1]) for m in items)
         top = [m for m in items if len(m[1]) == shallow]
         block = [top[0]] if top else []
-        for a, b in zip(top, top[1:], strict=False):
+        for a, b in itertools.pairwise(top):
             between = text[a.end() : b.start()]
             if re.search(r"\n\s*\n[^\s\-*+\u2022|\d#]", between):
                 break

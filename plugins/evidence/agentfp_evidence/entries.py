@@ -1,8 +1,9 @@
 """Under which keys the values of a text are kept and found. Both sides, evidence and answer, use the same keys.
 
-A key is a letter for the kind and the value: ``n:41200`` a number, ``d:2024-05-20`` a date, ``D:05-20`` a day without its year,
-``M:2024-05`` a month, ``t:18:00`` a clock time, ``i:`` an identifier, ``h:`` hexadecimal digits, ``e:`` an e-mail address, ``u:`` an address
-on the web, ``p:`` the digits of a phone number, ``q:`` a number that is a segment of an identifier, ``s:`` a whole short text.
+A key is a letter for the kind and the value: ``n:41200`` a number, ``d:2024-05-20`` a date, ``D:05-20`` a day without its
+year, ``M:2024-05`` a month, ``t:18:00`` a clock time, ``i:`` an identifier, ``h:`` hexadecimal digits, ``e:`` an e-mail address,
+``u:`` an address on the web, ``p:`` the digits of a phone number,
+``q:`` a number that is a segment of an identifier, ``s:`` a whole short text.
 """
 
 from __future__ import annotations
@@ -125,8 +126,7 @@ def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> 
             if letters.isalpha():
                 words.append(Word(letters, start + at, end))
     if "/" in raw:
-        for match in re.finditer("/", raw):
-            entries.append(Entry(f"i:{raw[match.end() :]}", start, start + len(raw), part=True))
+        entries.extend(Entry(f"i:{raw[m.end() :]}", start, start + len(raw), part=True) for m in re.finditer("/", raw))
     if ":" in raw and not raw[0].isdigit():
         entries.extend(Entry(f"n:{int(p)}", start, start + len(raw), part=True) for p in raw.split(":")[1:] if p.isdigit() and len(p) < 7)
     if ":" in raw:

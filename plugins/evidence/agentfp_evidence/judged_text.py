@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
 from agentfp_evidence.context import sentence_around
@@ -17,10 +18,10 @@ from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
 from agentfp_evidence.masks import code_blocks, is_common_name, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.moments import WEEKDAYS
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form
-from agentfp_evidence.moments import WEEKDAYS
 from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number, in_language
 from agentfp_evidence.options import EvidenceOptions
@@ -32,8 +33,6 @@ from agentfp_evidence.spelled import spelled_in
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, is_money
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
-
-from agentfp.transcripts import Severity
 
 SMALL_WORD = 12
 """Up to here a number in words may be a turn of phrase."""

@@ -18,7 +18,8 @@ _LOOSE_COMPOUND = re.compile(r"[/+&,|:;=_-]|\.\.")
 _GLUED_CODE = re.compile(r"(?P<code>usd|eur|gbp|chf|jpy|no|nr|id)(?P<digits>\d[\d.,]*)")
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
 _LAST_DIGITS = re.compile(
-    r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf|se terminant par|x{2,}|\*{2,}|\.{3}|\u2022+)[\s*_`:#]*$",
+    r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf"
+    r"|se terminant par|x{2,}|\*{2,}|\.{3}|\u2022+)[\s*_`:#]*$",
     re.IGNORECASE,
 )
 

@@ -124,7 +124,7 @@ def find_converted(table: Table, number: Number) -> Verdict | None:
             low, high = (value - 0.5 * quantum) * factor, (value + 0.5 * quantum) * factor
             hits = [(x, p) for x, p in postings if low * (1 - 1e-9) <= x <= high * (1 + 1e-9)]
             if hits:
-                x, posting = hits[0]
+                x = hits[0][0]
                 text = f"{x:.12g} {other.name} = {x / factor:.6g} {unit.name}"
                 return supported("converted", [p for _, p in hits[:8]], text)
     return None

@@ -20,14 +20,37 @@ from agentfp_evidence.units import unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 _GAP = re.compile(r" ?|\. |-| & |\.")
-_SENTENCE_END = re.compile(r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|\|\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$")
+_SENTENCE_END = re.compile(
+    r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|\|\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$"
+)
 _GLOSS_BEHIND = re.compile(r"[*_]*\s?\(\s*([\w/-]+)\s*\)")
 _GLOSS_BEFORE = re.compile(r"([\w-]+)\s?\($")
 _EXAMPLE = re.compile(
-    r"(?:\be\.\s?g\.|\bsuch as\b|\bfor example\b|\bfor instance\b|\bz\.\s?B\.|\bzum Beispiel\b|\bbeispielsweise\b|\bwie etwa\b|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
+    r"(?:\be\.\s?g\.|\bsuch as\b|\bfor example\b|\bfor instance\b|\bz\.\s?B\.|\bzum Beispiel\b|\bbeispielsweise\b|\bwie etwa\b"
+    r"|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
     r"[^.?!\n]*$"
 )
-_POLITE = frozenset("dear hello hi thanks thank regards best sincerely hallo liebe lieber guten bonjour cher chère merci cordialement".split())
+_POLITE = frozenset(
+    [
+        "dear",
+        "hello",
+        "hi",
+        "thanks",
+        "thank",
+        "regards",
+        "best",
+        "sincerely",
+        "hallo",
+        "liebe",
+        "lieber",
+        "guten",
+        "bonjour",
+        "cher",
+        "chère",
+        "merci",
+        "cordialement",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +148,7 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return None
     if language != "en" and _is_labelled_name(words, held, strangers):
         return None
-    if language == "de" and not _safe_in_german(text, span, words, strangers):
+    if language == "de" and not _safe_in_german(span, words, strangers):
         return None
     if _EXAMPLE.search(text[max(0, start - 90) : start]):
         return start, end, unverifiable("example")
@@ -170,7 +193,15 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
     """Whether a capitalised word is hardly anything but a name."""
     text = word.text
     folded = fold_word(text)
-    if len(folded) < 3 or text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in COMPANY_FORMS or folded in FUNCTION_WORDS or unit_of(folded):
+    if (
+        len(folded) < 3
+        or text.isupper()
+        or folded in MONTHS
+        or folded in WEEKDAYS
+        or folded in COMPANY_FORMS
+        or folded in FUNCTION_WORDS
+        or unit_of(folded)
+    ):
         return False
     if language == "en":
         pieces = re.split("['-]", folded)
@@ -183,14 +214,17 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
 
 
 _GERMAN_NOUN = re.compile(
-    r"(?:ung|ungen|heit|keit|schaft|tion|tionen|ität|nummer|datum|zeit|preis|preise|kosten|betrag|art|weise|zahl|tag|tage|stunden|name|adresse|karte|konto|code|status|klasse"
-    r"|gebühr|gebühren|plan|liste|bericht|wert|werte|menge|stelle|seite|information|informationen|daten|dauer|größe|steuer|summe|option|optionen|service|dienst|"
-    r"fehler|meldung|lager|ware|waren|sendung|lieferung|paket|pakete|bestellung|rechnung|rechnungen|kunde|kunden|kundin|patient|patientin|patienten)$",
+    r"(?:ung|ungen|heit|keit|schaft|tion|tionen|ität|nummer|datum|zeit|preis|preise|kosten|betrag|art|weise|zahl|tag|tage"
+    r"|stunden|name|adresse|karte|konto|code|status|klasse"
+    r"|gebühr|gebühren|plan|liste|bericht|wert|werte|menge|stelle|seite|information|informationen|daten|dauer|größe|steuer"
+    r"|summe|option|optionen|service|dienst|"
+    r"fehler|meldung|lager|ware|waren|sendung|lieferung|paket|pakete|bestellung|rechnung|rechnungen|kunde|kunden|kundin|patient"
+    r"|patientin|patienten)$",
     re.IGNORECASE,
 )
 
 
-def _safe_in_german(text: str, span: NameSpan, words: list[Word], strangers: list[Word]) -> bool:
+def _safe_in_german(span: NameSpan, words: list[Word], strangers: list[Word]) -> bool:
     """In German a capitalised word is a noun; a name is safe behind a title, with a given name, or before a company's form."""
     if any(fold_word(w.text) in TITLES for w in span.words) or any(fold_word(w.text) in COMPANY_FORMS for w in span.words):
         return True

@@ -36,10 +36,7 @@ def judge_standard(
     span = json_span(answer)
     text = fold(answer) if span is None else fold(without_escapes(answer))
     judged = JudgedText(ladder, text, answer)
-    if span is None:
-        values = judged.values()
-    else:
-        values = _by_field(judged, text, answer, span, output_type)
+    values = judged.values() if span is None else _by_field(judged, text, answer, span, output_type)
     return EvidenceReport(
         answer=answer,
         profile=options.profile,

@@ -13,17 +13,23 @@ from agentfp_evidence.verdict import Verdict, supported, unsupported
 
 MAX_QUOTE = 400
 _QUOTED = re.compile(
-    r"(?P<double>(?<![\w\"])\"(?=\S)([^\"\n]{3,400}?)(?<=\S)\"(?!\w))|(?P<curly>\u201c([^\u201c\u201d\n]{3,400}?)\u201d)|(?P<low>\u201e([^\u201e\u201c\u201d\n]{3,400}?)[\u201c\u201d])"
-    r"|(?P<guillemet>\u00ab\s?([^\u00ab\u00bb\n]{3,400}?)\s?\u00bb)|(?P<tick>(?<!`)`([^`\n]{3,400}?)`(?!`))|(?P<single>(?<![\w'])'(?=\S)([^'\n]{8,400}?)(?<=\S)'(?!\w))"
+    r"(?P<double>(?<![\w\"])\"(?=\S)([^\"\n]{3,400}?)(?<=\S)\"(?!\w))|(?P<curly>\u201c([^\u201c\u201d\n]{3,400}?)\u201d)"
+    r"|(?P<low>\u201e([^\u201e\u201c\u201d\n]{3,400}?)[\u201c\u201d])"
+    r"|(?P<guillemet>\u00ab\s?([^\u00ab\u00bb\n]{3,400}?)\s?\u00bb)|(?P<tick>(?<!`)`([^`\n]{3,400}?)`(?!`))"
+    r"|(?P<single>(?<![\w'])'(?=\S)([^'\n]{8,400}?)(?<=\S)'(?!\w))"
 )
 _REPORTS = re.compile(
-    r"\b(?:errors?|exceptions?|messages?|says?|said|stat(?:es|ed|ing)|return(?:s|ed)|reads?|respon(?:se|ds|ded)|outputs?|logs?|logged|warn(?:ing|s|ed)?|fail(?:s|ed|ure)?(?: with)?|reports?|reported"
-    r"|writes?|wrote|according to|quote[sd]?|reason|fehler\w*|meldung\w*|meldet\w*|ausgabe|sagt\w*|schreibt|lautet|erreur|message|indique|retourne|r\u00e9pond|\u00e9crit|dit)\b[^\n.!?]{0,50}$",
+    r"\b(?:errors?|exceptions?|messages?|says?|said|stat(?:es|ed|ing)|return(?:s|ed)|reads?|respon(?:se|ds|ded)|outputs?|logs?"
+    r"|logged|warn(?:ing|s|ed)?|fail(?:s|ed|ure)?(?: with)?|reports?|reported"
+    r"|writes?|wrote|according to|quote[sd]?|reason|fehler\w*|meldung\w*|meldet\w*|ausgabe|sagt\w*|schreibt|lautet|erreur"
+    r"|message|indique|retourne|r\u00e9pond|\u00e9crit|dit)\b[^\n.!?]{0,50}$",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\b(?:say|reply|respond with|type|enter|select|choose|click|press|tap|answer|write|tell|search(?:ing)? for|ask|use|run|call(?:ed)?|named?|titled|labell?ed|known as|so-called|term|word|phrase|option|button|field"
-    r"|tab|menu|section|set to|confirm with|antworten|schreiben|eingeben|klicken|w\u00e4hlen|namens|genannt|sogenannte\w*|r\u00e9pondez|tapez|cliquez|choisissez|appel\w+|nomm\w+)\b[^\n.!?]{0,20}$",
+    r"\b(?:say|reply|respond with|type|enter|select|choose|click|press|tap|answer|write|tell|search(?:ing)? for|ask|use|run"
+    r"|call(?:ed)?|named?|titled|labell?ed|known as|so-called|term|word|phrase|option|button|field"
+    r"|tab|menu|section|set to|confirm with|antworten|schreiben|eingeben|klicken|w\u00e4hlen|namens|genannt|sogenannte\w*"
+    r"|r\u00e9pondez|tapez|cliquez|choisissez|appel\w+|nomm\w+)\b[^\n.!?]{0,20}$",
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")

@@ -189,7 +189,7 @@ def _read_cut(text: str) -> Iterator[Leaf]:
         elif token == ":":
             continue
         else:
-            if at == len(text) and token[0] not in '"':
+            if at == len(text) and token[0] != '"':
                 return  # a number that the text ends in may go on
             try:
                 value = json.loads(token)

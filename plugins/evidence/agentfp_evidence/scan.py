@@ -52,12 +52,17 @@ _MASTER = re.compile(
             moments.MONTH_YEAR,
             moments.DAY_MONTH,
             moments.NUMERIC,
-            r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
-            r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))",
+            (
+                r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
+                r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))"
+            ),
             moments.CLOCK,
             r"(?P<grouped>(?<![\w.,+/-])(?:[A-Z]{2}\d{2}[ ]?(?:[A-Z]{4}[ ]?)?)?\d{4}(?:[ -]\d{4}){2,6}(?:[ -]\d{1,4})?(?![\w-]))",
-            r"(?P<phone>(?<![\w.,+/-])(?:\+\d{1,3}[ ./-]?(?:\(\d{1,4}\)[ ./-]?)?\d(?:[ ./-]?\d){5,12}|\(\d{2,5}\)[ ./-]?\d(?:[ ./-]?\d){4,10}"
-            r"|\d{3}[-.]\d{3}[-.]\d{4}|0\d{1,4}[ /-]\d{3,}(?:[ -]\d{2,})*|\d{3}-\d{4})(?![\w-]|[.,]\d))",
+            (
+                r"(?P<phone>(?<![\w.,+/-])(?:\+\d{1,3}[ ./-]?(?:\(\d{1,4}\)[ ./-]?)?\d(?:[ ./-]?\d){5,12}"
+                r"|\(\d{2,5}\)[ ./-]?\d(?:[ ./-]?\d){4,10}"
+                r"|\d{3}[-.]\d{3}[-.]\d{4}|0\d{1,4}[ /-]\d{3,}(?:[ -]\d{2,})*|\d{3}-\d{4})(?![\w-]|[.,]\d))"
+            ),
             r"(?P<token>[^\W_](?:[\w]|[./:@#+&'\u2019-](?=\w)|,(?=\d{3}(?!\d))(?<=\d,))*)",
         )
     )
@@ -105,8 +110,8 @@ def scan(
             if _HAS_DIGIT.search(token) is None:
                 if _COMPOUND.fullmatch(token):
                     yield Mention("compound", start, at)
-                for word in _WORDS.finditer(token):
-                    on_word(word[0], start + word.start(), start + word.end())
+                for part in _WORDS.finditer(token):
+                    on_word(part[0], start + part.start(), start + part.end())
                 continue
             mention, at = _token(text, token, start)
             yield from mention

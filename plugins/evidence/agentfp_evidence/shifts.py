@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.index import Posting
-from agentfp_evidence.moments import Moment, WEEKDAYS
+from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table
@@ -17,11 +18,13 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 _WORDY = "|".join(NUMBER_WORDS)
 _COUNTED = re.compile(
-    rf"\b(?P<n>\d{{1,3}}|an?|one|einen?|une?|{_WORDY})[ -](?:(?:calendar|business|more|full|extra)[ -])?(?P<unit>days?|weeks?|nights?|tagen?|tage?|wochen?|jours?|semaines?)\b",
+    rf"\b(?P<n>\d{{1,3}}|an?|one|einen?|une?|{_WORDY})[ -](?:(?:calendar|business|more|full|extra)[ -])?"
+    rf"(?P<unit>days?|weeks?|nights?|tagen?|tage?|wochen?|jours?|semaines?)\b",
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    r"\b(?:next day|following day|day after|day before|previous day|day later|day earlier|tomorrow|yesterday|overnight|nächsten tag|folgetag|tag darauf|morgen|gestern|vortag"
+    r"\b(?:next day|following day|day after|day before|previous day|day later|day earlier|tomorrow|yesterday|overnight"
+    r"|nächsten tag|folgetag|tag darauf|morgen|gestern|vortag"
     r"|lendemain|demain|veille)\b",
     re.IGNORECASE,
 )
@@ -194,7 +197,7 @@ def time_stated(number: Number, clocks: Sequence[tuple[int, int]]) -> bool:
     minutes = number.value * float(number.unit.factor) / 60
     half = 0.5 * 10.0**-number.decimals * float(number.unit.factor) / 60
     times = [60 * h + m for h, m in clocks]
-    return any(abs((b - a) % 1440 - minutes) <= half for a, b in zip(times, times[1:], strict=False) if a != b)
+    return any(abs((b - a) % 1440 - minutes) <= half for a, b in itertools.pairwise(times) if a != b)
 
 
 def _objects(data: Any) -> Iterator[Mapping[str, Any]]:

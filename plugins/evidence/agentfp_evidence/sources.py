@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agentfp.plugin import Message
 import pydantic_core
+
+from agentfp.plugin import Message
 from agentfp_evidence.reading import Reading, read, read_data
 
 Ground: TypeAlias = Literal["evidence", "given", "none"]

@@ -18,10 +18,21 @@ _UNITS = {
     }.items()
     for word in words.split()
 }  # fmt: skip
-_SCALES = {"hundred": 100, "hundert": 100, "cent": 100, "thousand": 1000, "tausend": 1000, "mille": 1000, "million": 10**6, "millionen": 10**6}
+_SCALES = {
+    "hundred": 100,
+    "hundert": 100,
+    "cent": 100,
+    "thousand": 1000,
+    "tausend": 1000,
+    "mille": 1000,
+    "million": 10**6,
+    "millionen": 10**6,
+}
 _WORD = re.compile(r"[^\W\d_]+")
 _JOIN = re.compile(r"[ -]|\sand\s|\sund\s|\set\s")
-_ANY = re.compile(r"(?<![\w'-])(?:" + "|".join(sorted((*_UNITS, "hundred", "hundert"), key=len, reverse=True)) + r")(?![^\W_])", re.IGNORECASE)
+_ANY = re.compile(
+    r"(?<![\w'-])(?:" + "|".join(sorted((*_UNITS, "hundred", "hundert"), key=len, reverse=True)) + r")(?![^\W_])", re.IGNORECASE
+)
 
 
 class Spelled(NamedTuple):

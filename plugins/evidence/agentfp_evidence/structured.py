@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pydantic
+
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Node
@@ -168,5 +169,5 @@ def _resolved(match: re.Match[str]) -> str:
     if escape in _PLAIN_ESCAPES:
         return _PLAIN_ESCAPES[escape]
     if len(escape) == 6:
-        return chr(int(escape[2:], 16)) + "\u00ad" * 5
+        return chr(int(escape.removeprefix("\\u"), base=16)) + "\u00ad" * 5
     return " " * len(escape)

@@ -15,7 +15,11 @@ from agentfp_evidence.sources import Source
 from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+")
-_NAMING_KEY = re.compile(r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch|repo|bucket|queue|peer)s?$", re.IGNORECASE)
+_NAMING_KEY = re.compile(
+    r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch"
+    r"|repo|bucket|queue|peer)s?$",
+    re.IGNORECASE,
+)
 _BIRTH_KEY = re.compile(r"dob|birth|born|geburt|naiss", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[-_.:/]")
 _SHORT = 80
@@ -91,15 +95,15 @@ class Table:
                 self._put("s:" + text.lower().strip(), Posting(source, leaf.node, echo=echo))
         if short and not plain and not leaf.is_key:
             self.names.update(fold_word(w.text) for w in scanned.words if w.text[0].isupper())
-        for word in scanned.words:
-            for spelling in spellings_of(word.text):
+        for found in scanned.words:
+            for spelling in spellings_of(found.text):
                 held = self.words.get(spelling)
                 if held is None:
                     held = self.words[spelling] = []
                 if len(held) < MAX_CARRIERS:
-                    held.append(Posting(source, leaf.node, word.start + at if plain else 0, word.end + at if plain else 0, echo=echo))
-            if "'" in word.text or "\u2019" in word.text:
-                for piece in re.split("['\u2019]", word.text):
+                    held.append(Posting(source, leaf.node, found.start + at if plain else 0, found.end + at if plain else 0, echo=echo))
+            if "'" in found.text or "\u2019" in found.text:
+                for piece in re.split("['\u2019]", found.text):
                     self.words.setdefault(piece.lower(), [Posting(source, leaf.node)])
 
     def _learn(self, text: str) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from agentfp_evidence.lexicon import word_list
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
@@ -107,10 +109,7 @@ for _name, _symbols, _words in (
     _add(_name, f"money {_name}", 1, _symbols, _words)
 
 PERCENT = _EXACT["%"]
-_KEY_UNITS = frozenset(
-    "pct percent kb mb gb tb pb kib mib gib tib pib bytes ms us ns sec secs seconds minutes mins hours hrs days weeks months years "
-    "mm cm km kg mg lb lbs usd eur gbp chf jpy cad aud iops mbps gbps kbps kwh mwh mhz ghz watts bpm".split()
-)
+_KEY_UNITS = word_list("key_units")
 _OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
 _MONEY_MARK = "money "
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentfp_evidence.index import Posting, places
-
 from agentfp.transcripts import Severity, ValueSource, ValueVerdict
+from agentfp_evidence.index import Posting, places
 
 
 @dataclass(frozen=True, slots=True)

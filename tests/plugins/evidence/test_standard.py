@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from agentfp_evidence import EvidenceReport, EvidenceValue, judge
 
 SWITCH = {
@@ -134,7 +135,12 @@ UNSUPPORTED = [
     (POOLS, "57.0%", "57.0%", "strong"),
     (POOLS, "5,100 TB in total", "5,100 TB", "strong"),
     ({"commit": "9fceb02d0ae598e95dc970b74767f19372d61af8"}, "fixed in 9fceb12", "9fceb12", "strong"),
-    ({"commit": "9fceb02d0ae598e95dc970b74767f19372d61af8"}, "9fceb02d0ae598e95dc970b74767f19372d61af9", "9fceb02d0ae598e95dc970b74767f19372d61af9", "strong"),
+    (
+        {"commit": "9fceb02d0ae598e95dc970b74767f19372d61af8"},
+        "9fceb02d0ae598e95dc970b74767f19372d61af9",
+        "9fceb02d0ae598e95dc970b74767f19372d61af9",
+        "strong",
+    ),
     ({"lines": "  412 file"}, "There are 421 lines", "421", "weak"),
     ({"total_eur": 1047.5}, "$1,047.50", "$1,047.50", "strong"),
     ({"departs": "2024-05-20"}, "on May 64, 2024", "May 64, 2024", "strong"),
@@ -207,7 +213,11 @@ def test_an_error_may_be_quoted_from_the_call_that_failed() -> None:
 
 
 def test_what_the_model_passed_to_a_call_is_no_evidence() -> None:
-    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": "find", "arguments": '{"id": "vm-9931"}'}}]}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "function": {"name": "find", "arguments": '{"id": "vm-9931"}'}}],
+    }
     echo = about("vm-9931 is there", call, result({"query": "vm-9931", "hits": 0}))
     assert only(echo, "vm-9931").how == "echo"
     assert flagged("vm-9931 is there", call, result({"hits": 0})) == ["vm-9931"]
@@ -253,7 +263,9 @@ def test_strict_makes_weak_numbers_strong() -> None:
 
 
 def test_what_was_given_is_named_as_such() -> None:
-    report = judge("Ticket OPS-4471 is open since 2024.", [{"role": "user", "content": "work OPS-4471"}], given={"memory": "opened in 2024"})
+    report = judge(
+        "Ticket OPS-4471 is open since 2024.", [{"role": "user", "content": "work OPS-4471"}], given={"memory": "opened in 2024"}
+    )
     ticket, year = report.values
     assert (ticket.how, ticket.sources[0].message) == ("given", 0)
     assert (year.how, year.sources[0].path) == ("given", "memory characters 10-14")
