@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agentfp_evidence.reading import Node
@@ -15,7 +17,7 @@ MAX_GROUP_FIELDS = 8
 MAX_GROUPS = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """Objects of one list or map.
 
@@ -26,10 +28,15 @@ class Rows:
         key: the key that the list stands under.
     """
 
-    rows: list[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
     node: Node
     source: Source
     key: str = ""
+
+    @cached_property
+    def having(self) -> Counter[tuple[str, str]]:
+        """How many rows have each value of a text field."""
+        return Counter((key, str(v)) for row in self.rows for key, v in row.items() if isinstance(v, (str, bool)))
 
     def numeric_fields(self) -> list[str]:
         """Fields that are a number in some row, at most :data:`MAX_FIELDS`."""
@@ -67,13 +74,40 @@ def rows_in(data: Any, source: Source, node: Node = None, key: str = "") -> Iter
     stack: list[tuple[Any, Node, str]] = [(data, node, key)]
     while stack:
         value, place, name = stack.pop()
-        if isinstance(value, Mapping):
-            inner = [v for v in value.values() if isinstance(v, Mapping)]
+        if isinstance(value, dict):
+            inner = [v for v in value.values() if isinstance(v, dict)]
             if len(inner) >= 2 and len(inner) == len(value):
                 yield Rows(inner[:MAX_ROWS], place, source, name)
-            stack.extend((v, (place, str(k)), str(k)) for k, v in reversed(value.items()) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, str(k)), str(k)) for k, v in reversed(list(value.items())) if isinstance(v, (dict, list)))
         else:
-            objects = [v for v in value if isinstance(v, Mapping)]
+            objects = [v for v in value if isinstance(v, dict)]
             if len(objects) >= 2:
                 yield Rows(objects[:MAX_ROWS], place, source, name)
-            stack.extend((v, (place, i), name) for i, v in reversed(list(enumerate(value))) if isinstance(v, (Mapping, list)))
+            stack.extend((v, (place, i), name) for i, v in reversed(list(enumerate(value))) if isinstance(v, (dict, list)))
+
+
+def lists_in(data: Any, node: Node = None, key: str = "") -> Iterator[tuple[str, int, Node]]:
+    """The key, length and place of each list in JSON data, and of each map whose values are all objects."""
+    stack: list[tuple[Any, Node, str]] = [(data, node, key)]
+    while stack:
+        value, place, name = stack.pop()
+        if isinstance(value, dict):
+            if value and all(isinstance(v, dict) for v in value.values()):
+                yield name, len(value), place
+            stack.extend((v, (place, str(k)), str(k)) for k, v in value.items() if isinstance(v, (dict, list)))
+        else:
+            yield name, len(value), place
+            stack.extend((v, (place, i), name) for i, v in enumerate(value) if isinstance(v, (dict, list)))
+
+
+def flat_numbers(row: Any) -> dict[str, float]:
+    """The numbers of an object by key, those of objects right in it included: ``prices.economy``."""
+    found: dict[str, float] = {}
+    if not isinstance(row, dict):
+        return found
+    for key, value in row.items():
+        if is_number(value):
+            found[str(key)] = float(value)
+        elif isinstance(value, dict):
+            found.update({f"{key}.{k}": float(v) for k, v in value.items() if is_number(v)})
+    return found

@@ -1,23 +1,28 @@
 """Under which keys the values of a text are kept and found. Both sides, evidence and answer, use the same keys.
 
-A key is a letter for the kind and the value: ``n:41200`` a number, ``d:2024-05-20`` a date, ``D:05-20`` a day without its year,
-``M:2024-05`` a month, ``t:18:00`` a clock time, ``i:`` an identifier, ``h:`` hexadecimal digits, ``e:`` an e-mail address, ``u:`` an address
-on the web, ``p:`` the digits of a phone number, ``q:`` a number that is a segment of an identifier, ``s:`` a whole short text.
+A key is a letter for the kind and the value: ``n:41200`` a number, ``d:2024-05-20`` a date, ``D:05-20`` a day without its
+year, ``M:2024-05`` a month, ``t:18:00`` a clock time, ``i:`` an identifier, ``h:`` hexadecimal digits, ``e:`` an e-mail address,
+``u:`` an address on the web, ``p:`` the digits of a phone number,
+``q:`` a number that is a segment of an identifier, ``s:`` a whole short text.
 """
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.scan import Mention, Word, scan
-from agentfp_evidence.units import Unit
+from agentfp_evidence.spelled import spelled_in
+from agentfp_evidence.units import Unit, unit_of
 
 _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
 _HEX_PAIRS = re.compile(r"(?:[0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}|(?:[0-9a-f]{4}[.:]){2,3}[0-9a-f]{4}")
+_SIZE = re.compile(r"(\d+(?:[.,]\d+)?)([KMGTP])i?", re.IGNORECASE)
+"""A size as tools print it: ``83G``."""
 _HASH = re.compile(r"[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
@@ -50,6 +55,7 @@ def entries_of(text: str) -> Scanned:
     entries: list[Entry] = []
     for mention in scan(text, lambda *word: words.append(Word(*word)), lenient=True):
         _enter(mention, text, entries, words)
+    entries.extend(Entry(f"n:{spelled.value}", spelled.start, spelled.end, part=True) for spelled in spelled_in(text))
     return Scanned(entries, words)
 
 
@@ -57,6 +63,9 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
     start, end = mention.start, mention.end
     number = mention.number
     if number is not None:
+        size = _SIZE.fullmatch(text, start, end)
+        if size is not None:
+            entries.append(Entry(f"n:{number_text(size[1])}", start, end, unit_of(f"{size[2].upper()}B")))
         entries.extend(Entry(f"n:{reading}", start, end, number.unit) for reading in number.readings)
         if number.digits >= 7:
             entries.append(Entry("p:" + digits_of(text[start:end]), start, end, part=True))
@@ -82,7 +91,15 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             if piece:
                 entries.append(Entry(f"i:{piece}", start, end, part=True))
                 _segments(piece, start, entries, words)
+    elif mention.kind == "compound":
+        entries.append(Entry(f"i:{raw}", start, end))
     elif mention.kind in ("identifier", "version"):
+        size = _SIZE.fullmatch(raw)
+        if size is not None:
+            entries.append(Entry(f"n:{number_text(size[1])}", start, end, unit_of(f"{size[2].upper()}B")))
+        if " " in raw:
+            raw = re.sub(r"[ -]", "", raw)
+            entries.append(Entry("p:" + digits_of(raw), start, end))
         entries.append(Entry(f"i:{raw}", start, end))
         if raw.startswith("0x"):
             entries.append(Entry(f"i:{raw[2:]}", start, end))
@@ -109,8 +126,9 @@ def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> 
             if letters.isalpha():
                 words.append(Word(letters, start + at, end))
     if "/" in raw:
-        for match in re.finditer("/", raw):
-            entries.append(Entry(f"i:{raw[match.end() :]}", start, start + len(raw), part=True))
+        entries.extend(Entry(f"i:{raw[m.end() :]}", start, start + len(raw), part=True) for m in re.finditer("/", raw))
+    if ":" in raw and not raw[0].isdigit():
+        entries.extend(Entry(f"n:{int(p)}", start, start + len(raw), part=True) for p in raw.split(":")[1:] if p.isdigit() and len(p) < 7)
     if ":" in raw:
         entries.append(Entry(f"i:{raw.partition(':')[0]}", start, start + len(raw), part=True))
 
@@ -137,6 +155,11 @@ def _of_moment(moment: Moment, start: int, end: int) -> list[Entry]:
         if moment.loose and hour + 12 < 24:
             found.append(Entry(f"t:{hour + 12:02}:{minute:02}", start, end, part=True))
     return found
+
+
+def number_text(text: str) -> str:
+    """The canonical decimal of plain digits with a point or a comma."""
+    return canonical_number(text.replace(",", "."))
 
 
 def number_key(value: float) -> str:
@@ -169,6 +192,7 @@ def address_of(url: str) -> str:
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", url).rstrip("/")
 
 
-def words_of_key(key: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words_of_key(key: str) -> tuple[str, ...]:
     """The words of an object's key: ``firstName``, ``first_name`` and ``first-name`` alike."""
-    return [w.lower() for w in re.split(r"[\W_\d]+", _CAMEL.sub(" ", key)) if w]
+    return tuple(w.lower() for w in re.split(r"[\W_\d]+", _CAMEL.sub(" ", key)) if w)

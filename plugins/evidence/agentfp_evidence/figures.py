@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agentfp.transcripts import ValueSource
 from agentfp_evidence.columns import Rows, is_number, rows_in
@@ -110,9 +111,7 @@ class Figures:
                 yield _one("complement", 100 - value, source, node, f"100 - {value:g}")
 
     def _columns(self) -> Iterator[Derived]:
-        count = 0
-        for derived in self._all_columns():
-            count += 1
+        for count, derived in enumerate(self._all_columns(), 1):
             if count > MAX_DERIVED:
                 self._facet.truncated = True
                 return
@@ -156,8 +155,8 @@ def _column_sums(rows: Rows) -> list[tuple[str, float]]:
     return [(label, total) for label, total, count in found if count >= 2]
 
 
-def _numbers(rows: list[dict[str, float]] | list[object], field: str) -> list[float]:
-    return [row[field] for row in rows if is_number(row.get(field))]  # type: ignore[attr-defined,index]
+def _numbers(rows: Sequence[Mapping[str, Any]], field: str) -> list[float]:
+    return [row[field] for row in rows if is_number(row.get(field))]
 
 
 def _comparable(a: str, b: str) -> bool:

@@ -18,6 +18,10 @@ MAX_CARRIERS = 16
 """Places kept of one value."""
 
 
+MAX_SHOWN = 4
+"""Places of one value that a report names."""
+
+
 class Facet(Protocol):
     """One form of the evidence; made when first asked for, then told of each source once."""
 
@@ -52,6 +56,10 @@ class EvidenceIndex:
         self._sources: list[Source] = []
         self._facets: dict[type[Facet], tuple[Facet, int]] = {}
         self._messages = 0
+        self.answers: list[tuple[int, str]] = []
+        """What the model wrote before, by index of its message: it grounds nothing, but a value may be worked out there."""
+        self.failed: list[Source] = []
+        """Results of failed calls: they ground nothing, and a report says when a value stands in one only."""
         self.tools: list[ToolNote] = []
         self.calls = 0
         self.results = 0
@@ -98,6 +106,10 @@ class EvidenceIndex:
                     self.tools.append(ToolNote(tool=source.tool, standing=source.standing, message=source.index, call_id=source.call_id))
             if source.ground != "none":
                 self._sources.append(source)
+            elif source.standing == "failed":
+                self.failed.append(source)
+            elif source.standing is None and source.text and source.index is not None:
+                self.answers.append((source.index, source.text))
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -160,4 +172,9 @@ class Posting:
 def places(postings: Iterable[Posting]) -> tuple[ValueSource, ...]:
     """The distinct places of some postings, results before what was given."""
     ordered = sorted(postings, key=lambda p: p.source.ground != "evidence")
-    return tuple(dict.fromkeys(posting.where() for posting in ordered))[:MAX_CARRIERS]
+    found: dict[ValueSource, None] = {}
+    for posting in ordered:
+        found[posting.where()] = None
+        if len(found) == MAX_SHOWN:
+            break
+    return tuple(found)

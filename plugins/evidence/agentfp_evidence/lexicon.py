@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 import gzip
+import json
 from functools import cache
 from importlib import resources
 
-TITLES = frozenset(
-    "mr mrs ms miss dr prof professor sir madam herr herrn frau fräulein doktor monsieur madame mme mlle m maître dipl ing".split()
-)
-COMPANY_FORMS = frozenset("inc ltd llc llp plc corp gmbh ag se kg ohg sa sas sarl spa bv nv ab oy co".split())
-PARTICLES = frozenset("de da di del della der den van von zu zum zur la le du des dos das bin ibn al el ter ten af av of".split())
-_STOP = {
-    "en": "the and of to in is are you your for with this that on it be have has was will from or not can please would we if here at as by an",
-    "de": "der die das und ist sind sie ihr ihre ihnen für mit auf nicht ein eine einen wurde wird haben hat von zu im den dem des bei auch oder wie",
-    "fr": "le la les et est sont vous votre vos pour avec sur ne pas un une des du de dans au aux que qui par ce cette a été ont nous ou",
-}
-STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP.items()}
+_DATA = resources.files("agentfp_evidence").joinpath("data")
+_LISTS: dict[str, str] = json.loads(_DATA.joinpath("word_lists.json").read_text(encoding="utf-8"))
+
+
+def word_list(name: str) -> frozenset[str]:
+    """A list of words of the data file.
+
+    Args:
+        name: its name there.
+    """
+    return frozenset(_LISTS[name].split())
+
+
+TITLES = word_list("titles")
+COMPANY_FORMS = word_list("company_forms")
+PARTICLES = word_list("particles")
+FUNCTION_WORDS = word_list("function_words")
+STOP_WORDS = {language: word_list(f"stop_words_{language}") for language in ("en", "de", "fr")}
 _ENDINGS = (
     ("ies", ("y",)), ("ied", ("y",)), ("ing", ("", "e")), ("ed", ("", "e")), ("es", ("", "e")), ("s", ("",)), ("ly", ("", "le")),
-    ("er", ("", "e")), ("ers", ("", "e")), ("or", ("", "e")), ("able", ("", "e")), ("ible", ("", "e")), ("ness", ("",)), ("ment", ("",)),
-    ("ments", ("",)), ("less", ("",)), ("ful", ("",)), ("wise", ("",)), ("ization", ("ize", "")), ("isation", ("ize", "")), ("ity", ("", "e")),
-    ("ably", ("able",)), ("ise", ("ize",)), ("ised", ("ize",)), ("ising", ("ize",)), ("our", ("or",)), ("ours", ("or",)), ("ally", ("al", "")),
+    ("er", ("", "e")), ("ers", ("", "e")), ("able", ("", "e")), ("ible", ("", "e")), ("ness", ("",)), ("ment", ("",)),
+    ("ments", ("",)), ("less", ("",)), ("ful", ("",)), ("wise", ("",)), ("ization", ("ize", "")),
+    ("isation", ("ize", "")), ("ity", ("", "e")),
+    ("ably", ("able",)), ("ise", ("ize",)), ("ised", ("ize",)), ("ising", ("ize",)), ("our", ("or",)),
+    ("ours", ("or",)), ("ally", ("al", "")),
 )  # fmt: skip
-_BEGINNINGS = ("un", "re", "non", "pre", "over", "under", "sub", "multi", "mis", "dis", "co", "inter", "auto", "micro", "anti", "out", "up", "down")
-_MODERN = frozenset(
-    "app apps blog email emails online offline login logout signup website webpage web wifi smartphone laptop username metadata dataset datasets "
-    "backend frontend checkout timestamp timestamps timeout url urls api apis pdf csv json html config configs repo repos admin plugin plugins "
-    "nonstop roundtrip layover ok okay hi hello faq id ids info pickup carryon upcoming chatbot checkin prepaid workflow workflows inbox "
-    "subtotal timeframe timeline cannot todo healthcare fintech crypto selfie podcast reschedule rebook rebooking invoicing onboarding "
-    "markdown emoji codebase hotfix changelog namespace runtime middleware dropdown screenshot spreadsheet cybersecurity telehealth "
-    "english german french spanish italian chinese japanese american british european african asian indian canadian mexican dutch swiss "
-    "america europe africa asia internet".split()
+_BEGINNINGS = (
+    "un",
+    "re",
+    "non",
+    "pre",
+    "over",
+    "under",
+    "sub",
+    "multi",
+    "mis",
+    "dis",
+    "co",
+    "inter",
+    "auto",
+    "micro",
+    "anti",
+    "out",
+    "up",
+    "down",
 )
+_MODERN = word_list("modern_words")
 
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    packed = resources.files("agentfp_evidence").joinpath("data", name).read_bytes()
+    packed = _DATA.joinpath(name).read_bytes()
     return frozenset(gzip.decompress(packed).decode().split())
 
 

@@ -18,7 +18,8 @@ _LOOSE_COMPOUND = re.compile(r"[/+&,|:;=_-]|\.\.")
 _GLUED_CODE = re.compile(r"(?P<code>usd|eur|gbp|chf|jpy|no|nr|id)(?P<digits>\d[\d.,]*)")
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
 _LAST_DIGITS = re.compile(
-    r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf|se terminant par|x{2,}|\*{2,}|\.{3}|\u2022+)[\s*_`:#]*$",
+    r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf"
+    r"|se terminant par|x{2,}|\*{2,}|\.{3}|\u2022+)[\s*_`:#]*$",
     re.IGNORECASE,
 )
 
@@ -46,7 +47,7 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
         if held:
             return supported("part", held)
         if len(plain) >= 4 and _LAST_DIGITS.search(text[max(0, number.start - 24) : number.start]):
-            held = [p for d in table.phones if d.endswith(plain) for p in table.find(f"p:{d}")]
+            held = [p for d in table.phones if d.endswith(plain) for p in table.find(f"p:{d}") + table.find(f"q:{d}")]
             if held:
                 return supported("part", held)
     if number.digits >= 7:
@@ -69,6 +70,11 @@ def find_identifier(table: Table, raw: str) -> Verdict | None:
         raw: the identifier, folded.
     """
     token = raw.lower()
+    if " " in token:
+        token = re.sub(r"[ -]", "", token)
+        held = table.find(f"p:{digits_of(token)}") if token.isdigit() else []
+        if held:
+            return supported("exact", held)
     for form in (token, token.removesuffix("'s"), token.removeprefix("0x")):
         held = table.find(f"i:{form}") or table.find(f"s:{form}")
         if held:
@@ -180,7 +186,7 @@ def _find_date(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None
         if day is None:
             held = table.find(f"M:{year:04}-{month:02}")
         elif year is None:
-            held = table.find(f"D:{month:02}-{day:02}")
+            held = _in_usual_years(table, month, day)
         else:
             held = table.find(f"d:{year:04}-{month:02}-{day:02}")
             if not held:
@@ -192,6 +198,15 @@ def _find_date(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None
         if held:
             return "exact", held
     return None
+
+
+def _in_usual_years(table: Table, month: int, day: int) -> list[Posting]:
+    """A day without its year is one of the years that the conversation is about, not the birthday of someone in it."""
+    held = table.find(f"D:{month:02}-{day:02}")
+    if not held or any(not p.part for p in held):
+        return held
+    years = [y for y in table.years if table.is_usual_year(y)]
+    return [p for y in years for p in table.find(f"d:{y:04}-{month:02}-{day:02}")]
 
 
 def _find_clock(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None:

@@ -25,8 +25,8 @@ WEEKDAYS = {
     name: day
     for day, names in enumerate(
         (
-            "monday mon montag lundi", "tuesday tue tues dienstag mardi", "wednesday wed mittwoch mercredi", "thursday thu thur thurs "
-            "donnerstag jeudi", "friday fri freitag vendredi", "saturday sat samstag sonnabend samedi", "sunday sun sonntag dimanche",
+            "monday mon montag lundi", "tuesday tue tues dienstag mardi", "wednesday wed mittwoch mercredi", ("thursday thu thur thurs "
+            "donnerstag jeudi"), "friday fri freitag vendredi", "saturday sat samstag sonnabend samedi", "sunday sun sonntag dimanche",
         )
     )
     for name in names.split()
@@ -35,20 +35,27 @@ _MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")(?![^\W_])
 _DAY = r"\d{1,2}"
 _YEAR = r"(?:19|20|21)\d\d(?!\d)"
 _TH = r"(?:st|nd|rd|th)?"
+_GERMAN_BEFORE = "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in ("am", "vom", "bis", "zum", "ab", "den", "dem", "und", "seit")) + ")"
 ISO = (
     r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
     r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
 )
-MONTH_DAY = rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?![\w:]|[.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
-DAY_MONTH = rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:\s?-\s?(?P<dmd2>{_DAY})(?:{_TH}|\.))?(?:\sof)?\s(?P<dmm>{_MONTH})(?:,?\s(?P<dmy>{_YEAR}))?)"
+MONTH_DAY = (
+    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
+)
+DAY_MONTH = (
+    rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:\s?-\s?(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
+    rf"(?:\sof)?\s(?P<dmm>{_MONTH})(?:,?\s(?P<dmy>{_YEAR}))?)"
+)
 MONTH_YEAR = rf"(?P<my>(?<![^\W_])(?P<mym>{_MONTH}),?\s(?P<myy>{_YEAR}))"
 NUMERIC = (
     rf"(?P<num>(?<![\w.,/:-])(?:(?P<nd>{_DAY})\.(?P<nm>{_DAY})\.(?P<ny>\d{{4}}|\d{{2}}(?!\d))|(?P<sa>{_DAY})/(?P<sb>{_DAY})/(?P<sy>\d{{4}}|\d{{2}})"
-    rf"|(?P<yy>\d{{4}})[/.](?P<ym>\d{{2}})[/.](?P<yd>\d{{2}})|(?P<pd>\d{{2}})\.(?P<pm>\d{{2}})\.)(?![\w/]|[.,-]\d))"
+    rf"|(?P<yy>\d{{4}})[/.](?P<ym>\d{{2}})[/.](?P<yd>\d{{2}})|{_GERMAN_BEFORE}(?P<pd>\d{{2}})\.(?P<pm>\d{{2}})\.)(?![\w/]|[.,-]\d))"
 )
 CLOCK = (
-    r"(?P<clock>(?<![\w.,:/-])(?:(?P<ch>\d{1,2}):(?P<cm>\d{2})(?::(?P<cs>\d{2})(?:[.,]\d+)?)?(?:\s?(?P<cap>[ap])\.?\s?m(?!\w)|\sUhr\b)?"
-    r"|(?P<th>\d{1,2})\s?(?P<tap>[ap])\.?\s?m(?!\w)|(?P<uh>\d{1,2})(?:\.(?P<um>\d{2}))?\sUhr\b|(?P<fh>\d{1,2})\s?h\s?(?P<fm>\d{2})(?![\w]|\s?min))(?!:?\w))"
+    r"(?P<clock>(?<![\w.,:/])(?<![^\d]-)(?:(?P<ch>\d{1,2}):(?P<cm>\d{2})(?::(?P<cs>\d{2})(?:[.,]\d+)?)?(?:\s?(?P<cap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|\sUhr\b)?"
+    r"|(?P<th>\d{1,2})\s?(?P<tap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|(?P<uh>\d{1,2})(?:\.(?P<um>\d{2}))?\sUhr\b"
+    r"|(?P<fh>\d{1,2})\s?h\s?(?P<fm>\d{2})(?![\w]|\s?min))(?!:?\w))"
 )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agentfp_evidence.fold import fold_word
 from agentfp_evidence.index import Posting
-from agentfp_evidence.lexicon import COMPANY_FORMS, PARTICLES, TITLES, is_common, is_given_name
+from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name
 from agentfp_evidence.moments import MONTHS, WEEKDAYS
 from agentfp_evidence.scan import Word
 from agentfp_evidence.table import Table
@@ -20,10 +20,37 @@ from agentfp_evidence.units import unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 _GAP = re.compile(r" ?|\. |-| & |\.")
-_SENTENCE_END = re.compile(r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$")
+_SENTENCE_END = re.compile(
+    r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|\|\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$"
+)
 _GLOSS_BEHIND = re.compile(r"[*_]*\s?\(\s*([\w/-]+)\s*\)")
 _GLOSS_BEFORE = re.compile(r"([\w-]+)\s?\($")
-_POLITE = frozenset("dear hello hi thanks thank regards best sincerely hallo liebe lieber guten bonjour cher chère merci cordialement".split())
+_EXAMPLE = re.compile(
+    r"(?:\be\.\s?g\.|\bsuch as\b|\bfor example\b|\bfor instance\b|\bz\.\s?B\.|\bzum Beispiel\b|\bbeispielsweise\b|\bwie etwa\b"
+    r"|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
+    r"[^.?!\n]*$"
+)
+_POLITE = frozenset(
+    [
+        "dear",
+        "hello",
+        "hi",
+        "thanks",
+        "thank",
+        "regards",
+        "best",
+        "sincerely",
+        "hallo",
+        "liebe",
+        "lieber",
+        "guten",
+        "bonjour",
+        "cher",
+        "chère",
+        "merci",
+        "cordialement",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +88,12 @@ def name_spans(text: str, words: list[Word]) -> Iterator[NameSpan]:
     pending: list[Word] = []
     for word in words:
         joined = bool(run) and _GAP.fullmatch(text[(pending or run)[-1].end : word.start]) is not None
-        if joined and word.text[0].isupper() and not (text[word.start - 2 : word.start] == ". " and len((pending or run)[-1].text) > 2):
+        if word.text == "I" and text[word.end : word.end + 1] != ".":
+            if run:
+                yield _span(text, run)
+            run, pending = [], []
+            continue
+        if joined and word.text[0].isupper() and not _ends_before(text, (pending or run)[-1], word):
             run.extend(pending)
             run.append(word)
             pending = []
@@ -74,6 +106,11 @@ def name_spans(text: str, words: list[Word]) -> Iterator[NameSpan]:
             run = [word] if word.text[0].isupper() else []
     if run:
         yield _span(text, run)
+
+
+def _ends_before(text: str, last: Word, word: Word) -> bool:
+    """Whether the point between two words ends a sentence, and not an initial or a title."""
+    return text[last.end : word.start].startswith(".") and len(last.text) > 1 and last.text.lower() not in TITLES
 
 
 def _span(text: str, run: list[Word]) -> NameSpan:
@@ -104,24 +141,41 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     unknown = [w for w, postings in zip(words, held, strict=True) if not postings]
     strangers = [w for w in unknown if _is_name_word(w, language, span.opens and w is span.words[0] and len(words) == 1)]
     if len(words) > 1 and not strangers:
-        strangers = [w for w in unknown if is_given_name(fold_word(w.text)) and len(w.text) > 2 and not w.text.isupper()]
+        strangers = [w for w in unknown if _is_given(w)]
         if strangers and not _person_like(words, strangers, table):
             strangers = []
     if not strangers:
         return None
-    if language == "de" and not _safe_in_german(text, span, words, strangers):
+    if language != "en" and _is_labelled_name(words, held, strangers):
         return None
+    if language == "de" and not _safe_in_german(span, words, strangers):
+        return None
+    if _EXAMPLE.search(text[max(0, start - 90) : start]):
+        return start, end, unverifiable("example")
     glossed = _gloss(table, text, start, end)
     if glossed:
         return start, end, unverifiable("gloss", glossed)
-    # words of the run before and after the name proper belong to the sentence
+    # words of the run before the name proper belong to the sentence
     while len(words) > 1 and words[0] not in strangers and _is_plain(words[0]):
         words = words[1:]
-    while len(words) > 1 and words[-1] not in strangers and _is_plain(words[-1]):
-        words = words[:-1]
     last = words[-1]
     finish = last.end - 2 if last.text.lower().endswith(("'s", "\u2019s")) else last.end
     return words[0].start, finish, unsupported("weak", "unknown-name")
+
+
+def _is_labelled_name(words: list[Word], held: list[list[Posting]], strangers: list[Word]) -> bool:
+    """A noun before a name that is held, as in "Kunde Vexatron": the noun is no part of the name."""
+    if words[0] not in strangers or _is_given(words[0]) or len(words) < 2:
+        return False
+    rest = [w for w in words[1:] if fold_word(w.text) not in COMPANY_FORMS]
+    return bool(rest) and all(held[words.index(w)] for w in rest)
+
+
+def _is_given(word: Word) -> bool:
+    folded = fold_word(word.text)
+    if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
+        return False
+    return is_given_name(folded)
 
 
 def _is_plain(word: Word) -> bool:
@@ -131,14 +185,23 @@ def _is_plain(word: Word) -> bool:
 
 def _person_like(words: list[Word], strangers: list[Word], table: Table) -> bool:
     """A given name that is a common word too counts only beside a word that is none."""
-    return any(w not in strangers and not is_common(fold_word(w.text)) for w in words)
+    others = [fold_word(w.text) for w in words if w not in strangers]
+    return any(not is_common(w) or is_given_name(w) or w in table.names for w in others) or len(strangers) > 1
 
 
 def _is_name_word(word: Word, language: str, opens: bool) -> bool:
     """Whether a capitalised word is hardly anything but a name."""
     text = word.text
     folded = fold_word(text)
-    if len(folded) < 3 or text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in COMPANY_FORMS or unit_of(folded):
+    if (
+        len(folded) < 3
+        or text.isupper()
+        or folded in MONTHS
+        or folded in WEEKDAYS
+        or folded in COMPANY_FORMS
+        or folded in FUNCTION_WORDS
+        or unit_of(folded)
+    ):
         return False
     if language == "en":
         pieces = re.split("['-]", folded)
@@ -146,23 +209,26 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
             return False
         return not opens or len(folded) > 3
     if language == "fr":
-        return not opens or is_given_name(folded)
+        return not opens or _is_given(word)
     return True
 
 
 _GERMAN_NOUN = re.compile(
-    r"(?:ung|ungen|heit|keit|schaft|tion|tionen|ität|nummer|datum|zeit|preis|preise|kosten|betrag|art|weise|zahl|tag|tage|stunden|name|adresse|karte|konto|code|status|klasse"
-    r"|gebühr|gebühren|plan|liste|bericht|wert|werte|menge|stelle|seite|information|informationen|daten|dauer|größe|steuer|summe|option|optionen|service|dienst|"
-    r"fehler|meldung|lager|ware|waren|sendung|lieferung|paket|pakete|bestellung|rechnung|rechnungen|kunde|kunden|kundin|patient|patientin|patienten)$",
+    r"(?:ung|ungen|heit|keit|schaft|tion|tionen|ität|nummer|datum|zeit|preis|preise|kosten|betrag|art|weise|zahl|tag|tage"
+    r"|stunden|name|adresse|karte|konto|code|status|klasse"
+    r"|gebühr|gebühren|plan|liste|bericht|wert|werte|menge|stelle|seite|information|informationen|daten|dauer|größe|steuer"
+    r"|summe|option|optionen|service|dienst|"
+    r"fehler|meldung|lager|ware|waren|sendung|lieferung|paket|pakete|bestellung|rechnung|rechnungen|kunde|kunden|kundin|patient"
+    r"|patientin|patienten)$",
     re.IGNORECASE,
 )
 
 
-def _safe_in_german(text: str, span: NameSpan, words: list[Word], strangers: list[Word]) -> bool:
+def _safe_in_german(span: NameSpan, words: list[Word], strangers: list[Word]) -> bool:
     """In German a capitalised word is a noun; a name is safe behind a title, with a given name, or before a company's form."""
     if any(fold_word(w.text) in TITLES for w in span.words) or any(fold_word(w.text) in COMPANY_FORMS for w in span.words):
         return True
-    if any(is_given_name(fold_word(w.text)) and not is_common(fold_word(w.text)) for w in strangers):
+    if any(_is_given(w) and not is_common(fold_word(w.text)) for w in strangers):
         return True
     return len(words) >= 2 and not span.opens and len(strangers) == len(words) and not any(_GERMAN_NOUN.search(w.text) for w in words)
 

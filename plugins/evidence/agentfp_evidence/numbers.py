@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.units import Unit, is_money, unit_of
 
-_BODY = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:'\d{3})+(?:[.,]\d+)?|\d{1,3}(?: \d{3})+(?:,\d+)?(?![\d:])|\d+(?:[.,]\d+)?"
-NUMBER = re.compile(rf"(?P<body>{_BODY})(?P<exp>[eE][-+]?\d{{1,3}}(?!\w)|\s?[x×]\s?10\^[-+]?\d{{1,3}})?")
+_BODY = (
+    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}"
+    r"|\d{1,3}(?:'\d{3})+(?:[.,]\d+)?|\d{1,3}(?: \d{3})+(?:,\d+)?(?![\d:])|\d+(?:[.,]\d+)?"
+)
+NUMBER = re.compile(rf"(?P<body>{_BODY})(?P<exp>[eE][-+]?\d{{1,3}}(?!\w)|\s?[x\u00d7]\s?10\^[-+]?\d{{1,3}})?")
 _PREFIX = re.compile(r"(?:(?<![A-Za-z])(?:US\$|USD|EUR|GBP|CHF|JPY|CAD|AUD|INR)|[$€£¥₹])\s?$")
 _TAIL = re.compile(r"( ?[-\u2010]?)(%|°[CF]|[€£¥₹$]|(?:[^\W\d_]|[µμ])+(?:/(?:[^\W\d_])+)?)")
 _HEDGE = re.compile(
-    r"(?:\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|over|under|more than|less than|at least|at most|up to|close to|some"
+    r"(?:\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|over|under|more than|less than|at least|at most|up to"
+    r"|close to|some"
     r"|etwa|rund|circa|ca\.|knapp|über|fast|ungefähr|mehr als|environ|près de|plus de|autour de)|~|≈|<|>)\s?(?:of )?$",
     re.IGNORECASE,
 )
@@ -82,10 +86,7 @@ def readings_of(body: str, exponent: str = "") -> tuple[tuple[str, ...], int]:
         mark = "," if commas else "."
         head, _, tail = plain.partition(mark)
         grouped = len(tail) == 3 and 1 <= len(head) <= 3 and head.lstrip("0") != ""
-        if mark == ",":
-            options = [head + tail] if grouped else [f"{head}.{tail}"]
-        else:
-            options = [plain, head + tail] if grouped else [plain]
+        options = ([head + tail] if grouped else [f"{head}.{tail}"]) if mark == "," else [plain, head + tail] if grouped else [plain]
     decimals = len(options[0].partition(".")[2])
     if exponent:
         power = int(re.sub(r"^.*(?:\^|[eE])", "", exponent))
@@ -172,3 +173,15 @@ def _list_of_numbers(text: str, at: int, body: str) -> bool:
     if at and (text[at - 1].isalnum() or text[at - 1] in "-/.:"):
         return True
     return body.startswith("0") or any(len(group) != 3 for group in re.split(r"[ ,]", body)[1:2])
+
+
+def in_language(number: Number, language: str) -> Number:
+    """A number read as a language writes it: ``1.240`` is a thousand in German, and ``1,240`` is not in French.
+
+    Args:
+        number: a number with its possible readings.
+        language: ``de`` or ``fr``; English is how numbers are read anyway.
+    """
+    if language == "de" and len(number.readings) == 2 and "." in number.readings[0]:
+        return replace(number, readings=number.readings[::-1], decimals=0)
+    return number

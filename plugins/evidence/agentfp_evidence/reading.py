@@ -61,6 +61,29 @@ def json_path(node: Node) -> str:
     return "$" + "".join(reversed(parts))
 
 
+def data_at(reading: Reading, node: Node) -> Any:
+    """The data at a place; None where nothing whole stands there.
+
+    Args:
+        reading: what a result holds.
+        node: a place in it.
+    """
+    keys: list[str | int] = []
+    while node is not None:
+        node, key = node
+        keys.append(key)
+    keys.reverse()
+    data: Any = reading.data[0] if reading.data else None
+    if len(reading.data) > 1 and keys and isinstance(keys[0], int) and not isinstance(data, list):
+        data, keys = reading.data[keys[0]], keys[1:]
+    for key in keys:
+        try:
+            data = data[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
 def read(text: str) -> Reading:
     """Read a result.
 
@@ -99,7 +122,7 @@ def walk(data: Any, node: Node, key: str = "") -> Iterator[Leaf]:
     stack: list[tuple[Any, Node, str, bool]] = [(data, node, key, False)]
     while stack:
         value, place, name, is_key = stack.pop()
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             hidden = _hidden(value)
             children: list[tuple[Any, Node, str, bool]] = []
             for child, inner in value.items():
@@ -110,12 +133,9 @@ def walk(data: Any, node: Node, key: str = "") -> Iterator[Leaf]:
                 children.append((text, below, text, True))
                 if hidden and child in _LIMITS and isinstance(inner, list):
                     inner = [_shown(item) for item in inner]
-                if isinstance(inner, (Mapping, list, tuple)):
-                    children.append((inner, below, text, False))
-                else:
-                    children.append((inner, below, text, False))
+                children.append((inner, below, text, False))
             stack.extend(reversed(children))
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, list):
             stack.extend((item, (place, i), name, False) for i, item in reversed(list(enumerate(value))))
         else:
             yield Leaf(value, place, name, is_key)
@@ -124,11 +144,11 @@ def walk(data: Any, node: Node, key: str = "") -> Iterator[Leaf]:
 def _hidden(data: Mapping[Any, Any]) -> frozenset[str]:
     if data.get("af_absent") is True:
         return _ABSENT_HIDES
-    return frozenset({"\0"}) if isinstance(data.get("af_coverage"), Mapping) else frozenset()
+    return frozenset({"\0"}) if isinstance(data.get("af_coverage"), dict) else frozenset()
 
 
 def _shown(item: Any) -> Any:
-    return {k: v for k, v in item.items() if k not in _ITEM_HIDES} if isinstance(item, Mapping) else item
+    return {k: v for k, v in item.items() if k not in _ITEM_HIDES} if isinstance(item, dict) else item
 
 
 def _looks_cut(text: str, at: int) -> bool:
@@ -169,7 +189,7 @@ def _read_cut(text: str) -> Iterator[Leaf]:
         elif token == ":":
             continue
         else:
-            if at == len(text) and token[0] not in '"':
+            if at == len(text) and token[0] != '"':
                 return  # a number that the text ends in may go on
             try:
                 value = json.loads(token)

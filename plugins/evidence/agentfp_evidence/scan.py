@@ -10,6 +10,7 @@ from typing import NamedTuple
 from agentfp_evidence import moments
 from agentfp_evidence.moments import Moment, moments_of
 from agentfp_evidence.numbers import Number, number_at, ordinal_end
+from agentfp_evidence.units import unit_of
 
 
 class Word(NamedTuple):
@@ -25,12 +26,12 @@ class Mention:
     """Something in a text that may be a value.
 
     Args:
-        kind: ``number``, ``moment``, ``identifier``, ``email``, ``url``, ``phone``, ``ratio``, ``ordinal``, ``duration``.
+        kind: ``number``, ``moment``, ``identifier``, ``compound``, ``email``, ``url``, ``phone``, ``ratio``, ``ordinal``, ``duration``.
+            A compound is an identifier without digits, or just words with marks between.
         start: where it begins.
         end: where it ends.
         number: of a number or a duration.
         moments: of a moment: one, or the two ends of a range.
-        parts: of an identifier, the numbers in it that stand for themselves, as in a range.
     """
 
     kind: str
@@ -41,7 +42,8 @@ class Mention:
 
 
 _MASTER = re.compile(
-    "|".join(
+    r"(?=[\w+(])(?:"  # a quick look, for nothing below begins otherwise
+    + "|".join(
         (
             r"(?P<url>(?:https?://|www\.)[^\s<>\"'`\])}|]+)",
             r"(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
@@ -50,42 +52,55 @@ _MASTER = re.compile(
             moments.MONTH_YEAR,
             moments.DAY_MONTH,
             moments.NUMERIC,
-            r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
-            r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))",
+            (
+                r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
+                r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))"
+            ),
             moments.CLOCK,
-            r"(?P<phone>(?<![\w.,+/-])(?:\+\d{1,3}[ ./-]?(?:\(\d{1,4}\)[ ./-]?)?\d(?:[ ./-]?\d){5,12}|\(\d{2,5}\)[ ./-]?\d(?:[ ./-]?\d){4,10}"
-            r"|\d{3}[-.]\d{3}[-.]\d{4}|0\d{1,4}[ /-]\d{3,}(?:[ -]\d{2,})*|\d{3}-\d{4})(?![\w-]|[.,]\d))",
+            r"(?P<grouped>(?<![\w.,+/-])(?:[A-Z]{2}\d{2}[ ]?(?:[A-Z]{4}[ ]?)?)?\d{4}(?:[ -]\d{4}){2,6}(?:[ -]\d{1,4})?(?![\w-]))",
+            (
+                r"(?P<phone>(?<![\w.,+/-])(?:\+\d{1,3}[ ./-]?(?:\(\d{1,4}\)[ ./-]?)?\d(?:[ ./-]?\d){5,12}"
+                r"|\(\d{2,5}\)[ ./-]?\d(?:[ ./-]?\d){4,10}"
+                r"|\d{3}[-.]\d{3}[-.]\d{4}|0\d{1,4}[ /-]\d{3,}(?:[ -]\d{2,})*|\d{3}-\d{4})(?![\w-]|[.,]\d))"
+            ),
             r"(?P<token>[^\W_](?:[\w]|[./:@#+&'\u2019-](?=\w)|,(?=\d{3}(?!\d))(?<=\d,))*)",
         )
-    ),
+    )
+    + ")",
     re.IGNORECASE,
 )
 _HAS_DIGIT = re.compile(r"\d")
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_COMPOUND = re.compile(r"[^\W_]+(?:[-_./:][^\W_]+)+")
 _NUMERIC_TOKEN = re.compile(r"\d+(?:[.,']\d+)*(?:e[-+]?\d+)?", re.IGNORECASE)
 _RANGE = re.compile(r"(\d[\d.,]*[^\W\d_]{0,3})-([$€£]?)(\d[\d.,]*)([^\W\d_]{0,5})")
 _WORD_AND_NUMBER = re.compile(r"(?:mid|pre|post|early|late|top|under|over|sub|non|ca)-(\d+)", re.IGNORECASE)
 _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)-([^\W\d_]{1,12})(?:-[^\W\d_]+)*")
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
+_OVER = re.compile(r"\d{1,3}/\d{1,3}")
 _RATIO = re.compile(r"\d{1,2}/\d{1,2}")
 _GLUED_WORDS = frozenset({"x", "p", "pm", "am", "h", "th"})
 _LOWER_WORD_MONTHS = frozenset({"may", "mar", "march", "mars", "dec", "sep", "jan", "mai", "august", "sun", "sat"})
 _MONTH_GROUPS = {"md": "mdm", "dm": "dmm", "my": "mym"}
 
 
-def scan(text: str, on_word: Callable[[str, int, int], None], *, lenient: bool = False) -> Iterator[Mention]:
+def scan(
+    text: str, on_word: Callable[[str, int, int], None], *, lenient: bool = False, start: int = 0, end: int | None = None
+) -> Iterator[Mention]:
     """The mentions of a text in order; words are handed to a function as they come.
 
     Args:
         text: folded text.
         on_word: told of each word and its place.
         lenient: read lower-case month names that are other words too, as people type them in a hurry.
+        start: where to begin.
+        end: where to stop.
     """
-    at = 0
-    length = len(text)
+    at = start
+    length = len(text) if end is None else end
     match_from = _MASTER.search
     while at < length:
-        match = match_from(text, at)
+        match = match_from(text, at, length)
         if match is None:
             return
         kind = match.lastgroup or "token"
@@ -93,13 +108,15 @@ def scan(text: str, on_word: Callable[[str, int, int], None], *, lenient: bool =
         if kind == "token":
             token = match["token"]
             if _HAS_DIGIT.search(token) is None:
-                for word in _WORDS.finditer(token):
-                    on_word(word[0], start + word.start(), start + word.end())
+                if _COMPOUND.fullmatch(token):
+                    yield Mention("compound", start, at)
+                for part in _WORDS.finditer(token):
+                    on_word(part[0], start + part.start(), start + part.end())
                 continue
             mention, at = _token(text, token, start)
             yield from mention
             continue
-        if kind in _MONTH_GROUPS and not lenient and _is_plain_word(match[_MONTH_GROUPS[kind]]):
+        if kind in _MONTH_GROUPS and not lenient and _is_plain_word(kind, match):
             word = _WORDS.match(text, start)
             if word is not None:
                 on_word(word[0], start, word.end())
@@ -113,16 +130,22 @@ def scan(text: str, on_word: Callable[[str, int, int], None], *, lenient: bool =
             yield Mention("url", start, at)
         elif kind == "email":
             yield Mention("email", start, at)
+        elif kind == "grouped":
+            yield Mention("identifier", start, at)
         elif kind == "phone":
             yield Mention("phone", start, at)
         elif kind == "duration":
             minutes = 60 * int(match["dh"]) + int(match["dmin"])
-            yield Mention("duration", start, at, Number((str(minutes),), 0, 3, None, "min", False, start, at))
+            yield Mention("duration", start, at, Number((str(minutes),), 0, 3, unit_of("min"), "min", False, start, at))
         else:
             yield Mention("moment", start, at, moments=moments_of(kind, match))
 
 
-def _is_plain_word(month: str) -> bool:
+def _is_plain_word(kind: str, match: re.Match[str]) -> bool:
+    """Whether what looks like a month is a word of the sentence: "the 20 may be late"."""
+    month = match[_MONTH_GROUPS[kind]]
+    if kind == "dm":
+        return month == "may" and match["dmy"] is None
     return month.islower() and month.rstrip(".") in _LOWER_WORD_MONTHS
 
 
@@ -138,10 +161,12 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
     ordinal = ordinal_end(text, start + len(re.match(r"\d*", token)[0]))  # type: ignore[index]  # it matches always
     if ordinal == end:
         return [Mention("ordinal", start, end)], end
-    if _RATIO.fullmatch(token):
-        first = number_at(text, start)
-        second = number_at(text, start + token.index("/") + 1)
-        return [Mention("ratio", start, end, number) for number in (first, second) if number], end
+    if _OVER.fullmatch(token):
+        at = start + token.index("/") + 1
+        both = [(n, min(n.end, b)) for n, b in ((number_at(text, start), at - 1), (number_at(text, at), end + 12)) if n is not None]
+        if _RATIO.fullmatch(token):
+            return [Mention("ratio", start, end, number) for number, _ in both], end
+        return [Mention("number", number.start, last, number) for number, last in both], max(end, both[-1][1])
     glued = _GLUED.fullmatch(token)
     if glued is not None:
         number = number_at(text, start)

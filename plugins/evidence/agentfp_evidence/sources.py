@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import pydantic_core
+
 from agentfp.plugin import Message
 from agentfp_evidence.reading import Reading, read, read_data
 
@@ -31,6 +33,7 @@ class Source:
         standing: of a result: whether it served anything.
         echoed: texts that the model itself passed to the call, lower case.
         label: what it is, where it is no message.
+    person: the person wrote it.
     """
 
     index: int | None
@@ -42,6 +45,7 @@ class Source:
     standing: ResultStanding | None = None
     echoed: frozenset[str] = frozenset()
     label: str = ""
+    person: bool = False
 
 
 _NOTHING = Reading([], [])
@@ -81,7 +85,7 @@ class SourceReader:
             bad = message.id in failed or message.tool_call_id in failed
             return self._result(message.content, index, message.tool_call_id, message.tool_name, bad, nested)
         given = message.role in ("system", "user") and message.author in _GIVEN_AUTHORS
-        return self._spoken(message.content, index, given)
+        return self._spoken(message.content, index, given, message.role == "user")
 
     def _of_mapping(self, data: Mapping[str, Any], index: int, failed: Collection[str], nested: Mapping[str, Iterable[str]]) -> Source:
         for call in data.get("tool_calls") or ():
@@ -96,7 +100,7 @@ class SourceReader:
             bad = bool(data.get("is_error")) or data.get("status") == "error" or data.get("id") in failed or call_id in failed
             return self._result(content, index, call_id, data.get("name") or data.get("tool_name"), bad, nested)
         given = role in ("system", "user", "developer") and data.get("author", "") in _GIVEN_AUTHORS
-        return self._spoken(content, index, given)
+        return self._spoken(content, index, given, role == "user")
 
     def _result(
         self, content: Any, index: int, call_id: str | None, tool: str | None, failed: bool, nested: Mapping[str, Iterable[str]]
@@ -113,14 +117,15 @@ class SourceReader:
         standing: ResultStanding = "empty" if _is_empty(text, reading) else "served"
         return Source(index, "evidence", text, reading, call_id, tool, standing, echoed)
 
-    def _spoken(self, content: Any, index: int, given: bool) -> Source:
+    def _spoken(self, content: Any, index: int, given: bool, person: bool) -> Source:
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
-        return Source(index, "given" if given else "none", text, read(text) if given else _NOTHING)
+        return Source(index, "given" if given else "none", text, read(text) if given else _NOTHING, person=person and given)
 
 
 def given_source(data: Any, label: str = "") -> Source:
     """What was given besides the messages: a text, or JSON data."""
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+    data = pydantic_core.to_jsonable_python(data, fallback=str)
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return Source(None, "given", text, read_data(data), label=label)
 
 
@@ -152,6 +157,6 @@ def _is_empty(text: str, reading: Reading) -> bool:
 
 
 def _nothing_in(data: Any) -> bool:
-    if isinstance(data, Mapping):
-        return data.get("af_absent") is True or all(isinstance(v, (Mapping, list)) and _nothing_in(v) for v in data.values())
+    if isinstance(data, dict):
+        return data.get("af_absent") is True or all(isinstance(v, (dict, list)) and _nothing_in(v) for v in data.values())
     return isinstance(data, list) and all(_nothing_in(item) for item in data)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import lru_cache
+
+from agentfp_evidence.lexicon import word_list
 
 
-class Unit(NamedTuple):
-    """A unit.
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """A unit; each exists once.
 
     Args:
         name: its canonical name.
@@ -105,10 +109,8 @@ for _name, _symbols, _words in (
     _add(_name, f"money {_name}", 1, _symbols, _words)
 
 PERCENT = _EXACT["%"]
-_KEY_UNITS = frozenset(
-    "pct percent kb mb gb tb pb kib mib gib tib pib bytes ms us ns sec secs seconds minutes mins hours hrs days weeks months years "
-    "mm cm km kg mg lb lbs usd eur gbp chf jpy cad aud iops mbps gbps kbps kwh mwh mhz ghz watts bpm".split()
-)
+_KEY_UNITS = word_list("key_units")
+_OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
 _MONEY_MARK = "money "
 
 
@@ -121,6 +123,7 @@ def unit_of(text: str) -> Unit | None:
     return _EXACT.get(text) or _WORDS.get(text.lower())
 
 
+@lru_cache(maxsize=4096)
 def unit_of_key(key: str) -> Unit | None:
     """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``."""
     head, _, tail = key.replace("-", "_").rpartition("_")
@@ -129,8 +132,7 @@ def unit_of_key(key: str) -> Unit | None:
         tail = tail[at:]
     elif not head:
         return None
-    tail = tail.lower()
-    return unit_of(tail) if tail in _KEY_UNITS else None
+    return _OF_KEY.get(tail.lower())
 
 
 def is_money(unit: Unit | None) -> bool:
@@ -140,7 +142,7 @@ def is_money(unit: Unit | None) -> bool:
 
 def agree(a: Unit | None, b: Unit | None) -> bool:
     """Whether a number with one unit may be the same number with the other: units agree, or one of them is unstated."""
-    return a is None or b is None or a == b or (a.dimension == b.dimension and a.factor == b.factor)
+    return a is None or b is None or a is b or (a.dimension == b.dimension and a.factor == b.factor)
 
 
 def convertible(a: Unit | None, b: Unit | None) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentfp_evidence.index import Posting, places
-
 from agentfp.transcripts import Severity, ValueSource, ValueVerdict
+from agentfp_evidence.index import Posting, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +19,7 @@ class Verdict:
         derivation: written out.
         sources: where it comes from.
         severity: of an unsupported value.
+        postings: the same places as the evidence keeps them, for a value that stands there itself.
     """
 
     verdict: ValueVerdict
@@ -27,6 +27,7 @@ class Verdict:
     derivation: str = ""
     sources: tuple[ValueSource, ...] = ()
     severity: Severity | None = None
+    postings: tuple[Posting, ...] = ()
 
 
 def supported(how: str, postings: Iterable[Posting], derivation: str = "") -> Verdict:
@@ -36,7 +37,7 @@ def supported(how: str, postings: Iterable[Posting], derivation: str = "") -> Ve
         return Verdict("unverifiable", "echo", derivation, places(found))
     if how in ("exact", "part") and found and all(p.source.ground == "given" for p in found):
         how = "given"
-    return Verdict("supported", how, derivation, places(found))
+    return Verdict("supported", how, derivation, places(found), postings=tuple(found))
 
 
 def unverifiable(why: str, postings: Iterable[Posting] = (), derivation: str = "") -> Verdict:
