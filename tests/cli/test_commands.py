@@ -180,7 +180,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         "assert code == 0, code\n"
         "print(json.dumps(sorted(sys.modules)))\n"
     )
-    env = {**os.environ, "PYTHONPATH": str(folder)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", "")))}
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout))
 

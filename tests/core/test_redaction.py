@@ -199,6 +199,7 @@ message.added: content tool_calls.name tool_calls.arguments tool_calls.provider_
   thinking.signature thinking.provider_meta own
 pause.answered: answers.value | pause.request: questions.prompt questions.schema questions.context questions.component questions.pinned
 pause.resume: answers.value | plugin.failed: error | reliability.fail_fast: error_message | reliability.retried: error_message
+reliability.rule_failed: error
 run.stop_requested: reason
 resilience.output_canned_used: error | resilience.output_fallback_triggered: error | stream.thinking_delta: text | stream.token: text
 tool.ended: content error parts private | tool.progress: data | tool.started: undeclared | tools.session_close_failed: error

@@ -1,0 +1,27 @@
+"""Hides the sister distributions from a Python process: for tests that say what is so when nothing but the kernel is installed.
+
+Python imports this by itself when the folder is on `PYTHONPATH`. The names come from `AGENTFP_TESTS_HIDE`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_all = importlib.metadata.distributions
+
+
+def visible(**context: Any) -> Iterator[importlib.metadata.Distribution]:
+    """What is installed, without what is hidden."""
+    hidden = set(os.environ.get("AGENTFP_TESTS_HIDE", "").split())
+    for distribution in _all(**context):
+        folder = getattr(distribution, "_path", None)  # its name is in the metadata, which take long to parse
+        name = "" if folder is None else folder.name.partition("-")[0]
+        if re.sub(r"[-_.]+", "-", name).lower() not in hidden:
+            yield distribution
+
+
+importlib.metadata.distributions = visible
