@@ -33,6 +33,7 @@ from agentfp_core.replies import Reply, call_model, let_out, take_back
 
 if TYPE_CHECKING:
     from agentfp_core.run import Run
+    from agentfp_core.served import Piece
 
 WRAP_UP_MARKER = "[agentfp:budget-exhausted]"
 WRAP_UP = (
@@ -67,18 +68,19 @@ class End:
     reply: Reply | None = None
 
 
-async def run_turn(run: Run[Any], resumption: Resumption | None) -> End:
+async def run_turn(run: Run[Any], resumption: Resumption | None, late: tuple[Piece, ...] = ()) -> End:
     """Take a turn from where it stands to its end, or to its next pause.
 
     Args:
         run: the run; the person's message is admitted.
         resumption: where in a batch to go on; None to begin with a model call.
+        late: late lines of the first model call.
     """
     if resumption is not None:
         end = await _work_batch(run, resumption)
         if end is not None:
             return end
-    extra = Extra(tools=not run.state.wrap_up_asked)
+    extra = Extra(late, tools=not run.state.wrap_up_asked)
     while True:
         early = stop_reason(run)
         if early is not None and run.state.early is None:

@@ -65,6 +65,7 @@ class OutputContract(Generic[Out]):
         fallback: Callable[[OutputSchemaError, str], Any] | None = None,
         canned: Out | None = None,
     ) -> None:
+        self.output_type: Any = output_type
         problems = []
         if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
             problems.append(f"output_retries must be a whole number from 0, got {retries!r}")

@@ -99,4 +99,4 @@ async def _recovered_turn(run: Run[Any]) -> End:
         return await run_turn(run, recovery_of(run))
     if run.state.open_iteration:
         run.emit(IterationEnd(0))
-    return await run_turn(run, None)
+    return await run_turn(run, None, run.state.unanswered_corrections())

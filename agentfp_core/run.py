@@ -310,6 +310,11 @@ class Run(Generic[Deps]):
         return self.state.history(self.record)
 
     @property
+    def output_type(self) -> Any:
+        """The type that the answer must have; None for text."""
+        return None if self.agent.output is None else self.agent.output.output_type
+
+    @property
     def usage(self) -> Usage:
         """Tokens of the turn, plugins' own model calls and nested runs included."""
         return self.state.usage
@@ -355,6 +360,14 @@ class Run(Generic[Deps]):
         name = plugin if isinstance(plugin, str) else plugin.name
         memo = self.memos.get(name)
         return None if memo is None else memo.read()
+
+    def cache(self, plugin: Plugin | str) -> dict[str, Any]:
+        """What a plugin computed of the record and can compute again.
+
+        Unlike a memo it may be changed anywhere; it lives as long as the conversation goes on in this process, and is empty after that.
+        """
+        name = plugin if isinstance(plugin, str) else plugin.name
+        return self.state.caches.setdefault(name, {})
 
     def scratch(self, plugin: Plugin | str) -> dict[str, Any]:
         """A place for one plugin during one model call; empty at the next and after a resume."""

@@ -123,6 +123,10 @@ class Piece:
     text: str
 
 
+CORRECTIONS = ("revise.", "output_schema.retry")
+"""How the keys of late lines begin that go with a draft that is sent back."""
+
+
 def _short(message: Message, text: str) -> Message:
     """A message with a short text in place of all that it says; made by hand, for ``dataclasses.replace`` takes three times as long."""
     return Message(
@@ -169,6 +173,11 @@ class ServedState:
         self._tools_line: str | None = None
         self._pieces_line: str | None = None
         self._params: tuple[str, tuple[ModelSettings, str | None, str | None]] | None = None
+
+    def corrections(self) -> tuple[Piece, ...]:
+        """What the last request said of a draft that was sent back."""
+        refs = [ref for ref in self.pieces if ref.slot == "late" and ref.key.startswith(CORRECTIONS)]
+        return tuple(Piece(ref.plugin, ref.key, "late", self.blobs[ref.digest]) for ref in refs if ref.digest in self.blobs)
 
     # --- folding ---
 

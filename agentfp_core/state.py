@@ -39,7 +39,7 @@ from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import History, Message, ThinkingBlock, ToolCall, Usage, part_from_dict
 from agentfp_core.record import Record
 from agentfp_core.redaction import PLACEHOLDER
-from agentfp_core.served import ServedState
+from agentfp_core.served import Piece, ServedState
 
 SETTLED = ("success", "partial", "absent")
 
@@ -71,6 +71,8 @@ class RunState:
     def __init__(self, root_id: str) -> None:
         self.root_id = root_id
         self.served = ServedState(root_id)
+        self.messages_served = 0
+        self.caches: dict[str, dict[str, Any]] = {}
         self.messages: list[Message] = []
         self.system_texts: list[str] = []
         self.batch: OpenBatch | None = None
@@ -249,6 +251,11 @@ class RunState:
 
     def _served(self, event: Event, payload: Served) -> None:
         self.served.apply(payload)
+        self.messages_served = payload.messages
+
+    def unanswered_corrections(self) -> tuple[Piece, ...]:
+        """What the last request said of a draft that was sent back, when no reply to it has reached the history."""
+        return self.served.corrections() if self.messages_served == len(self.messages) else ()
 
     # --- money and limits ---
 

@@ -1,0 +1,198 @@
+"""Sums, means, extremes, differences and ratios over the rows of results."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from agentfp_evidence.columns import Rows, flat_numbers, is_number, rows_in
+from agentfp_evidence.context import LABELS, label_around, speaks_of
+from agentfp_evidence.entries import words_of_key
+from agentfp_evidence.figures import fits
+from agentfp_evidence.index import Posting
+from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, quantum_of, significant
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.reading import Node, json_path
+from agentfp_evidence.sources import Source
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, unit_of_key
+from agentfp_evidence.verdict import Verdict, supported, unverifiable
+
+MAX_AGGREGATES = 50_000
+_CERTAIN_DIGITS = 3
+_NO_RISK = 0.02
+
+
+class Aggregate(NamedTuple):
+    """A number that rows give."""
+
+    how: str
+    value: float
+    unit: Unit | None
+    origin: str
+    keys: str
+    source: Source
+    node: Node
+
+
+class Aggregates:
+    """Everything that the rows of results give; worked out when first asked for, each result once."""
+
+    def __init__(self) -> None:
+        self._pending: list[Source] = []
+        self._found: list[Aggregate] = []
+        self.truncated = False
+
+    def add(self, source: Source) -> None:
+        """Note a source."""
+        if source.ground == "evidence":
+            self._pending.append(source)
+
+    def all(self) -> list[Aggregate]:
+        """The aggregates of all results."""
+        for source in self._pending:
+            for i, data in enumerate(source.reading.data):
+                root: Node = None if i == 0 else (None, i)
+                if isinstance(data, (dict, list)):
+                    for rows in rows_in(data, source, root):
+                        self._take(_of_rows(rows))
+                    self._take(_of_objects(data, source, root))
+        self._pending.clear()
+        return self._found
+
+    def _take(self, aggregates: Iterator[Aggregate]) -> None:
+        for aggregate in aggregates:
+            if len(self._found) >= MAX_AGGREGATES:
+                self.truncated = True
+                return
+            self._found.append(aggregate)
+
+
+_LABEL_OF = {"sum": "sum", "difference": "difference", "mean": "mean", "median": "mean", "complement": "difference"}
+
+
+def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict | None:
+    """A number that the rows of a result give, and that the answer speaks of as such.
+
+    Args:
+        aggregates: what rows give.
+        number: the number.
+        text: the answer, folded.
+    """
+    if number.value == 0:
+        return None
+    hits: list[tuple[Aggregate, bool, bool]] = []
+    rivals: Counter[str] = Counter()
+    label = ""
+    for aggregate in aggregates.all():
+        value = aggregate.value
+        if number.unit and aggregate.unit and convertible(number.unit, aggregate.unit):
+            value *= float(aggregate.unit.factor / number.unit.factor)
+        elif not agree(aggregate.unit, number.unit):
+            continue
+        if abs(number.value) <= 10 * abs(value) and abs(value) <= 10 * abs(number.value):
+            rivals[aggregate.how] += 1
+        if fits(abs(value), abs(number.value), number.decimals):
+            label = label or label_around(text, number.start, number.end)
+            about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
+            hits.append(
+                (
+                    aggregate,
+                    _is_called(aggregate, number, label),
+                    about or aggregate.how == "complement" or speaks_of(label, words_of_key(aggregate.keys)),
+                )
+            )
+    risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
+    if significant(number) > _CERTAIN_DIGITS:
+        sure = {how for how, risk in risks.items() if how == "sum" and risk < _NO_RISK}
+        hits = [(a, called or a.how in sure, about or a.how in sure) for a, called, about in hits]
+    hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]
+    if not hits:
+        return None
+    best, called, _ = max(hits, key=lambda h: (h[1], -risks[h[0].how]))
+    risk = risks[best.how]
+    posting = Posting(best.source, best.node)
+    derivation = f"{number.readings[0]} = {best.origin}"
+    if significant(number) < _CERTAIN_DIGITS and risk > MAX_ACCIDENTS:
+        return unverifiable("coincidence", [posting], derivation) if called else None
+    if risk > 1:
+        return None
+    return supported(best.how, [posting], derivation)
+
+
+def _is_called(aggregate: Aggregate, number: Number, label: str) -> bool:
+    name = _LABEL_OF.get(aggregate.how)
+    if name is None:
+        return number.unit == PERCENT
+    return LABELS[name].search(label) is not None
+
+
+def _of_rows(rows: Rows) -> Iterator[Aggregate]:
+    name = json_path(rows.node)
+    flat = [flat_numbers(row) for row in rows.rows]
+    fields: dict[str, list[float]] = {}
+    for row in flat:
+        for key, value in row.items():
+            fields.setdefault(key, []).append(value)
+    sums = {key: sum(values) for key, values in fields.items() if len(values) >= 2}
+    for key, total in list(sums.items())[:64]:
+        unit = unit_of_key(key)
+        yield Aggregate("sum", total, unit, f"sum of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
+        values = fields[key]
+        yield Aggregate("mean", total / len(values), unit, f"mean of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node)
+        yield Aggregate(
+            "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
+        )
+    for field, shared, group in rows.groups():
+        if len(group) >= 2:
+            for key in list(sums)[:32]:
+                inner = [float(row[key]) for row in group if is_number(row.get(key))]
+                if len(inner) >= 2:
+                    origin = f"sum of {name}[*].{key} where {field} = {shared}"
+                    yield Aggregate(
+                        "sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node
+                    )
+    totals = {f"sum of {name}[*].{key}": (key, value) for key, value in sums.items()}
+    yield from _pairs(totals, rows.source, rows.node)
+
+
+def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:
+    stack: list[tuple[Any, Node]] = [(data, root)]
+    while stack:
+        value, node = stack.pop()
+        if isinstance(value, dict):
+            numbers = {k: v for k, v in value.items() if isinstance(k, str) and is_number(v)}
+            if 2 <= len(numbers) <= 24:
+                path = json_path(node)
+                named = {f"{path}.{k}": (k, float(v)) for k, v in numbers.items()}
+                yield from _pairs(named, source, node)
+                units = {unit_of_key(k) for k in numbers}
+                if len(units) == 1 and (None not in units or len(numbers) <= 6):
+                    yield Aggregate("sum", float(sum(numbers.values())), units.pop(), f"sum of {path}", path, source, node)
+            for k, v in numbers.items():
+                unit = unit_of_key(k)
+                if unit == PERCENT and 0 <= v <= 100:
+                    yield Aggregate("complement", 100 - v, unit, f"100 - {json_path(node)}.{k}", k, source, node)
+            stack.extend((v, (node, str(k))) for k, v in value.items() if isinstance(v, (dict, list)))
+        elif isinstance(value, list):
+            stack.extend((v, (node, i)) for i, v in enumerate(value) if isinstance(v, (dict, list)))
+
+
+def _pairs(named: Mapping[str, tuple[str, float]], source: Source, node: Node) -> Iterator[Aggregate]:
+    """Differences and ratios of two numbers that measure the same."""
+    items = list(named.items())[:24]
+    for i, (a_name, (a_key, a)) in enumerate(items):
+        for b_name, (b_key, b) in items[i + 1 :]:
+            unit, other = unit_of_key(a_key), unit_of_key(b_key)
+            if unit != other or unit == PERCENT or a_key.rpartition(".")[0] != b_key.rpartition(".")[0]:
+                continue
+            keys = f"{a_key} {b_key}"
+            if a != b:
+                high, low = (a_name, b_name) if a > b else (b_name, a_name)
+                yield Aggregate("difference", abs(a - b), unit, f"{high} - {low}", keys, source, node)
+            for top, bottom, x, y in ((a_name, b_name, a, b), (b_name, a_name, b, a)):
+                if y > 0 and x > 0:
+                    yield Aggregate("ratio", 100 * x / y, PERCENT, f"100 * {top} / {bottom}", keys, source, node)
+                    if x < y:
+                        yield Aggregate("ratio", 100 - 100 * x / y, PERCENT, f"100 - 100 * {top} / {bottom}", keys, source, node)

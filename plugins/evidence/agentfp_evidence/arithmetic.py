@@ -1,0 +1,301 @@
+"""Numbers that follow from other numbers of the same answer: written-out equations, totals, differences, rates.
+
+The operands are grounded themselves, so the answer shows its own working. A number is only taken for a total or a difference where
+the answer calls it one: among a few prices some two always add up to something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agentfp.transcripts import ValueSource
+from agentfp_evidence.context import NUMBER_WORDS, is_labelled, sentence_around
+from agentfp_evidence.figures import fits
+from agentfp_evidence.magnitudes import quantum_of
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
+
+MAX_OPERANDS = 60
+_WINDOW = 12
+_OPERATOR = re.compile(
+    r"[*_`)\]\s]*(?:(?:per|each|für|for|pro|par|x)?\s?(?:[^\W\d_]+[ -]?){0,3}[*_)\s]*)?(?P<op>[-+x\u00d7*/\u00f7=\u2212\u2013]|plus|minus"
+    r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"[*_]*\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
+_WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A number of the answer that is grounded.
+
+    Args:
+        value: the number.
+        unit: its unit.
+        start: where it begins.
+        end: where it ends.
+        sources: where it comes from.
+        is_sum: it is itself a total of others.
+    """
+
+    value: float
+    unit: Unit | None
+    start: int
+    end: int
+    sources: tuple[ValueSource, ...] = ()
+    is_sum: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """How a number follows from operands.
+
+    Args:
+        how: ``sum``, ``difference``, ``product``, ``ratio`` or ``equation``.
+        derivation: written out.
+        sources: where the operands come from.
+    """
+
+    how: str
+    derivation: str
+    sources: tuple[ValueSource, ...]
+
+
+def words_as_counts(text: str) -> list[Operand]:
+    """Spelled-out numbers that may multiply something.
+
+    Args:
+        text: the answer, folded.
+    """
+    return [Operand(float(NUMBER_WORDS[m[1].lower()]), None, m.start(), m.end()) for m in _WORD_COUNT.finditer(text)]
+
+
+def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Worked | None:
+    """How a number follows from the others of its answer.
+
+    Args:
+        text: the answer, folded.
+        number: the number that stands nowhere.
+        operands: the grounded numbers, in order.
+        counts: further small numbers that may multiply: spelled out, or lengths of lists.
+    """
+    around = [o for o in operands if o.end <= number.start or o.start >= number.end]
+    return (
+        _equation(text, number, around)
+        or _whole(text, number, around)
+        or _converted(text, number, around)
+        or _total(text, number, around)
+        or _difference(text, number, around)
+        or _product(text, number, around, counts)
+    )
+
+
+def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str | None:
+    """The equation right before a number that gives another one, written out; None if there is none.
+
+    Args:
+        text: the answer, folded.
+        number: the number behind the equals sign.
+        operands: the grounded numbers, in order.
+    """
+    for run in _chains(text, [o for o in operands if o.end <= number.start]):
+        between = text[run[-1][1].end : number.start]
+        if re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
+            value = _evaluate(run)
+            if value is not None and not _is(value, number):
+                return " ".join(f"{op} {o.value:g}" for op, o in run).strip() + f" = {value:.12g}"
+    return None
+
+
+def _equation(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """A sum, difference or product that the answer writes out beside the number."""
+    for run in _chains(text, operands):
+        first, last = run[0][1], run[-1][1]
+        near = text[last.end : number.start] if last.end <= number.start else text[number.end : first.start]
+        if "\n" in near or len(near) > 60:
+            continue
+        linked = "=" in near or "(" in near or len(near) < 30
+        value = _evaluate(run)
+        if linked and value is not None and _is(value, number):
+            written = " ".join(f"{op} {o.value:g}" for op, o in run).strip("= ").strip()
+            return _worked("equation", number, written, [o for _, o in run])
+    return None
+
+
+def _chains(text: str, operands: list[Operand]) -> Iterator[list[tuple[str, Operand]]]:
+    """Runs of operands with an operator between each two."""
+    run: list[tuple[str, Operand]] = []
+    for operand in operands:
+        if run:
+            gap = _OPERATOR.fullmatch(text, run[-1][1].end, operand.start) if operand.start - run[-1][1].end < 50 else None
+            if gap is not None and gap["op"] != "=":
+                op = {
+                    "\u00d7": "*",
+                    "x": "*",
+                    "X": "*",
+                    "times": "*",
+                    "mal": "*",
+                    "\u00f7": "/",
+                    "\u2013": "-",
+                    "plus": "+",
+                    "minus": "-",
+                }.get(gap["op"], gap["op"])
+                run.append((op, operand))
+                continue
+            if len(run) > 1:
+                yield run
+        run = [("", operand)]
+    if len(run) > 1:
+        yield run
+
+
+def _evaluate(run: list[tuple[str, Operand]]) -> float | None:
+    terms: list[float] = [run[0][1].value]
+    for op, operand in run[1:]:
+        if op == "+":
+            terms.append(operand.value)
+        elif op == "-":
+            terms.append(-abs(operand.value))
+        elif op == "*":
+            terms[-1] *= operand.value
+        elif operand.value:
+            terms[-1] /= operand.value
+        else:
+            return None
+    return sum(terms)
+
+
+def _whole(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """The whole of which two parts stand in the sentence: "14 of 15 pass, 1 fails"."""
+    first, last = sentence_around(text, number.start, number.end)
+    if not re.search(r"\d[*_]*\s(?:out of|of(?: the| all)?|von|sur|des)\s[*_]*$", text[first : number.start]):
+        return None
+    near = [o for o in operands if first <= o.start < last and agree(o.unit, number.unit)]
+    for i, a in enumerate(near):
+        for b in near[i + 1 :]:
+            if _is(a.value + b.value, number):
+                return _worked("sum", number, f"{a.value:g} + {b.value:g}", [a, b])
+    return None
+
+
+def _converted(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """A number that the same sentence has in another unit."""
+    unit = number.unit
+    if unit is None:
+        return None
+    first, last = sentence_around(text, number.start, number.end)
+    for operand in operands:
+        if operand.unit is None or not first <= operand.start < last:
+            continue
+        if convertible(unit, operand.unit):
+            value = operand.value * float(operand.unit.factor / unit.factor)
+        elif (unit.dimension, operand.unit.dimension) == ("fahrenheit", "celsius"):
+            value = operand.value * 1.8 + 32
+        elif (unit.dimension, operand.unit.dimension) == ("celsius", "fahrenheit"):
+            value = (operand.value - 32) / 1.8
+        else:
+            continue
+        if abs(value - number.value) <= 0.5 * quantum_of(number) * (1 + 1e-9):
+            return _worked("converted", number, f"{operand.value:g} {operand.unit.name}", [operand])
+    return None
+
+
+def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """The sum of numbers that stand together before or behind it, when it is called a total."""
+    if not is_labelled(text, number.start, number.end, "sum"):
+        return None
+    ways: list[list[Operand]] = []
+    for same in _of_one_unit(operands, number):
+        listed = [o for o in same if not _in_brackets(text, o)]
+        ways += [same, listed, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
+    for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
+        before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
+        behind = [o for o in chosen if o.start >= number.end][:_WINDOW]
+        for run in (before[::-1], behind):
+            for skip in range(min(3, len(run))):
+                total = 0.0
+                for count, operand in enumerate(run[skip:], 1):
+                    total += operand.value
+                    if count > 1 and _is(total, number):
+                        parts = run[skip : skip + count]
+                        return _worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
+    return None
+
+
+def _difference(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """The difference of two numbers, when it is called one; or their percent change."""
+    if not is_labelled(text, number.start, number.end, "difference"):
+        return None
+    if number.unit == PERCENT:
+        return _percent_change(number, operands)
+    same = [o for o in operands if _same_unit(o, number)][-MAX_OPERANDS:]
+    for i, a in enumerate(same):
+        for b in same[i + 1 :]:
+            if _is(abs(a.value - b.value), number) and a.value != b.value:
+                high, low = (a, b) if a.value > b.value else (b, a)
+                return _worked("difference", number, f"{high.value:g} - {low.value:g}", [high, low])
+    return None
+
+
+def _of_one_unit(operands: list[Operand], number: Number) -> list[list[Operand]]:
+    """Operands that may add up to a number: all of its unit; of a number without one, those of any one unit."""
+    if number.unit is not None:
+        same = [o for o in operands if o.unit == number.unit]
+        return [same] if len(same) > 1 or is_money(number.unit) else [[o for o in operands if o.unit is None]]
+    units = list(dict.fromkeys(o.unit for o in operands))
+    return [[o for o in operands if o.unit == unit] for unit in units if not is_money(unit)]
+
+
+def _percent_change(number: Number, operands: list[Operand]) -> Worked | None:
+    plain = [o for o in operands if o.unit != PERCENT and o.value][-12:]
+    for a in plain:
+        for b in plain:
+            if a is not b and agree(a.unit, b.unit) and _is(abs(100 * (b.value - a.value) / a.value), number):
+                return _worked("percent-change", number, f"100 * ({b.value:g} - {a.value:g}) / {a.value:g}", [b, a])
+    return None
+
+
+def _product(text: str, number: Number, operands: list[Operand], counts: Sequence[Operand]) -> Worked | None:
+    """A rate times a count that both stand in the answer, or a price for several."""
+    small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and float(o.value).is_integer()]
+    rates = [o for o in operands if _same_unit(o, number) and _RATE.match(text, o.end)]
+    priced = [o for o in operands if _same_unit(o, number) and is_money(o.unit)]
+    total = is_labelled(text, number.start, number.end, "sum")
+    more = is_labelled(text, number.start, number.end, "difference")
+    for rate in [*rates, *(priced if total else ())]:
+        beside = 0 <= rate.start - number.end < 40 and "(" in text[number.end : rate.start]
+        for count in (*small, *counts):
+            if (total or more or beside) and count is not rate and _is(rate.value * count.value, number):
+                return _worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
+    if more and number.digits >= 3:
+        near = [o for o in operands if _same_unit(o, number)][-10:]
+        for i, a in enumerate(near):
+            for b in near[i + 1 :]:
+                for count in (*small, *counts):
+                    if a.value != b.value and _is(abs(a.value - b.value) * count.value, number):
+                        high, low = (a, b) if a.value > b.value else (b, a)
+                        return _worked("product", number, f"{count.value:g} x ({high.value:g} - {low.value:g})", [high, low, count])
+    return None
+
+
+def _same_unit(operand: Operand, number: Number) -> bool:
+    if is_money(operand.unit) or is_money(number.unit):
+        return operand.unit == number.unit
+    return agree(operand.unit, number.unit)
+
+
+def _is(value: float, number: Number) -> bool:
+    return any(fits(abs(value), abs(float(reading)), number.decimals) for reading in number.readings[:1])
+
+
+def _in_brackets(text: str, operand: Operand) -> bool:
+    opening = text.rfind("(", max(0, operand.start - 40), operand.start)
+    return opening >= 0 and ")" not in text[opening : operand.start]
+
+
+def _worked(how: str, number: Number, written: str, operands: Sequence[Operand]) -> Worked:
+    sources = tuple(dict.fromkeys(s for o in operands for s in o.sources[:2]))
+    return Worked(how, f"{number.readings[0]} = {written}", sources)

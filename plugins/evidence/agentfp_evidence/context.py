@@ -1,0 +1,140 @@
+"""The words around a value: what an answer calls it, and so what it may be derived by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from agentfp_evidence.lexicon import word_list
+from agentfp_evidence.moments import MONTHS
+
+_WORD = re.compile(r"[^\W\d_]+")
+_MONTH = "|".join(name.capitalize() for name in MONTHS)
+_SENTENCE = re.compile(rf"(?<=[^\s\d][.!?])\s(?=[A-ZÀ-Þ*_(\"„«])|(?<=\d[.!?])\s(?!{_MONTH})(?=[A-ZÀ-Þ*_(\"„«])|\n")
+_NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
+_CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
+LABELS = {
+    "sum": re.compile(
+        r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt"
+        r"|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
+        r"|\w*kosten|refund\w*|charged?|spent|revenue|umsatz|verbrauch\w*|used)\b",
+        re.IGNORECASE,
+    ),
+    "difference": re.compile(
+        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|changed?"
+        r"|increase[ds]?|decrease[ds]?|rose|fell|grew"
+        r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
+        r"|mehrkosten|free|frei\w*|libre\w*"
+        r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up"
+        r"|down|over|under|by|minus|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
+        re.IGNORECASE,
+    ),
+    "mean": re.compile(
+        r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*"
+        "|médiane)\b",
+        re.IGNORECASE,
+    ),
+}
+"""Words by which an answer calls a number a total, a difference or a mean."""
+NUMBER_WORDS = {
+    word: value
+    for value, words in {
+        2: "two zwei deux both beide beiden", 3: "three drei trois", 4: "four vier quatre", 5: "five fünf cinq", 6: "six sechs",
+        7: "seven sieben sept",
+        8: "eight acht huit", 9: "nine neun neuf", 10: "ten zehn dix", 11: "eleven elf onze", 12: "twelve zwölf douze dozen",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+
+
+def sentence_around(text: str, start: int, end: int, reach: int = 240) -> tuple[int, int]:
+    """Where the sentence or line around a place begins and ends.
+
+    Args:
+        text: the answer.
+        start: where the place begins.
+        end: where it ends.
+        reach: characters to look at most in each direction.
+    """
+    first, last = max(0, start - reach), min(len(text), end + reach)
+    for before in _SENTENCE.finditer(text, first, start):
+        first = before.end()
+    behind = _SENTENCE.search(text, end, last)
+    return first, last if behind is None else behind.start()
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Where the sentences and lines of a text begin."""
+    return [0, *(m.end() for m in _SENTENCE.finditer(text))]
+
+
+def label_around(text: str, start: int, end: int) -> str:
+    """The words by which an answer calls a value: back to the number before it, and on to the end of the clause.
+
+    Args:
+        text: the answer.
+        start: where the value begins.
+        end: where it ends.
+    """
+    first, last = sentence_around(text, start, end, 120)
+    before = text[first:start]
+    digits = [m.end() for m in _NUMBER_BEFORE.finditer(before)]
+    if digits and before[digits[-1] :].strip(" (") == "" and "(" in before[digits[-1] - 1 :]:
+        digits.pop()  # what stands in brackets behind a number is called what the number is called
+    if digits:
+        before = before[digits[-1] :]
+    behind = _CLAUSE_END.split(text[end : min(last, end + 30)])[0]
+    return f"{before} {behind}"
+
+
+def is_labelled(text: str, start: int, end: int, label: str) -> bool:
+    """Whether an answer calls a value a sum, a difference or a mean.
+
+    Args:
+        text: the answer.
+        start: where the value begins.
+        end: where it ends.
+        label: a key of :data:`LABELS`.
+    """
+    return LABELS[label].search(label_around(text, start, end)) is not None
+
+
+def nouns_around(text: str, start: int, end: int) -> list[str]:
+    """The words that say what a number counts: those behind it, and the label before it.
+
+    Args:
+        text: the answer.
+        start: where the number begins.
+        end: where it ends.
+    """
+    behind = re.match(r"[*_]*[ -](?:(?:of|von|de|des) (?:the |den |les )?(?:\d+ )?)?((?:[^\W\d_]+[ -]?){1,4})", text[end : end + 60])
+    words = _WORD.findall(behind[1]) if behind else []
+    before = text[max(0, start - 60) : start].rstrip(" *_")
+    if before.endswith((":", "=")):
+        label = re.split(r"[\n.;:,|(]", before[:-1])[-1]
+        words += _WORD.findall(label)[-5:]
+    return [w.lower() for w in words if len(w) > 2]
+
+
+_MONEY_WORDS = word_list("money_words")
+
+
+def speaks_of(label: str, keys: Iterable[str]) -> bool:
+    """Whether words of an answer name a field: they share a word, or both speak of prices.
+
+    Args:
+        label: the words around a value.
+        keys: words of the field's key and of those above it.
+    """
+    said = [w.lower() for w in _WORD.findall(label) if len(w) > 2]
+    if any(same_noun(a, b) for a in said for b in keys if len(b) > 2):
+        return True
+    return any(k in _MONEY_WORDS for k in keys) and any(w in _MONEY_WORDS for w in said)
+
+
+def same_noun(a: str, b: str) -> bool:
+    """Whether two words are forms of one noun: equal but for an ending."""
+    if a == b:
+        return True
+    shared = min(len(a), len(b))
+    return shared >= 3 and abs(len(a) - len(b)) <= 2 and a[: max(3, shared - 1)] == b[: max(3, shared - 1)] and a[0] == b[0]

@@ -1,0 +1,376 @@
+"""One text judged: its mentions found, each taken up the ladder of support until a rung holds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from agentfp.transcripts import Severity
+from agentfp_evidence.aggregates import Aggregates, find_aggregate
+from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
+from agentfp_evidence.context import sentence_around
+from agentfp_evidence.counting import find_allowance, find_count, list_lengths
+from agentfp_evidence.fold import fold, fold_word
+from agentfp_evidence.index import EvidenceIndex, Posting, places
+from agentfp_evidence.lexicon import language_of
+from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
+from agentfp_evidence.magnitudes import find_converted, find_magnitude
+from agentfp_evidence.masks import code_blocks, is_common_name, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.moments import WEEKDAYS
+from agentfp_evidence.named_rows import Named, find_named, find_remainder
+from agentfp_evidence.names import judge_name, name_spans
+from agentfp_evidence.nearest import nearest_form
+from agentfp_evidence.normalise import tokens
+from agentfp_evidence.numbers import Number, in_language
+from agentfp_evidence.options import EvidenceOptions
+from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
+from agentfp_evidence.report import EvidenceValue
+from agentfp_evidence.scan import Mention, Word, scan
+from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
+from agentfp_evidence.spelled import spelled_in
+from agentfp_evidence.table import Table
+from agentfp_evidence.units import PERCENT, is_money
+from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
+
+SMALL_WORD = 12
+"""Up to here a number in words may be a turn of phrase."""
+_WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
+MAX_EARLIER = 12
+"""Earlier answers that are asked how they worked a value out."""
+
+
+class Ladder:
+    """What the rungs stand on: the evidence in its forms, and the options.
+
+    Args:
+        index: the evidence.
+        options: the options of the judgement.
+        before: index of the message that the judged text is; None for the answer after all messages.
+    """
+
+    def __init__(self, index: EvidenceIndex, options: EvidenceOptions, before: int | None = None) -> None:
+        self.index = index
+        self.options = options
+        self.before = before
+        self.table = index.facet(Table)
+        self.offsets = index.facet(Offsets)
+        self.aggregates = index.facet(Aggregates)
+        self.quotes = index.facet(QuoteFacet)
+
+    def earlier(self, token: str) -> list[tuple[int, str]]:
+        """Earlier answers that hold a token, latest first."""
+        found = []
+        for at, text in reversed(self.index.answers):
+            if (self.before is None or at < self.before) and token in text:
+                found.append((at, text))
+                if len(found) == MAX_EARLIER:
+                    break
+        return found
+
+
+class Found(NamedTuple):
+    """What of a text there is to judge."""
+
+    mentions: list[Mention]
+    words: list[Word]
+
+
+def find_in(text: str) -> Found:
+    """The mentions and words of a text.
+
+    Args:
+        text: folded text.
+    """
+    words: list[Word] = []
+    mentions = list(scan(text, lambda *word: words.append(Word(*word))))
+    return Found(mentions, words)
+
+
+class JudgedText:
+    """One judgement of one text.
+
+    Args:
+        ladder: what it is judged by.
+        text: the text, folded.
+        original: the text as it came.
+    """
+
+    def __init__(self, ladder: Ladder, text: str, original: str) -> None:
+        self._ladder = ladder
+        self._table = ladder.table
+        self._options = ladder.options
+        self._text = text
+        self._original = original
+        self._stated: set[tuple[int | None, int, int | None]] = set()
+        self._language = "en"
+        self._counts: list[Operand] | None = None
+        self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
+        """Where the values that stand in the evidence stand there, by their place in the text."""
+
+    def values(self, found: Found | None = None, *, in_words: bool = True) -> list[EvidenceValue]:
+        """Every value and its verdict, in the order of the text.
+
+        Args:
+            found: what there is to judge; the text is scanned for it unless given.
+            in_words: judge numbers in words, weekdays and quoted text too.
+        """
+        found = found or find_in(self._text)
+        self._language = language = language_of([fold_word(w.text) for w in found.words])
+        judged = self._verdicts(found.mentions)
+        values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
+        for span in name_spans(self._text, found.words):
+            named = judge_name(self._table, self._text, span, language)
+            if named is not None:
+                values.append(self._value("name", *named))
+        if not in_words:
+            return sorted(values, key=lambda v: (v.start, v.end))
+        taken = [(v.start, v.end) for v in values]
+        for kind, start, end, verdict in self._in_words(judged):
+            if not any(a < end and start < b for a, b in taken):
+                values.append(self._value(kind, start, end, verdict))
+        for quote in quotes_in(self._text):
+            if quote.is_code and not quote.reported and not self._ladder.quotes.has_like(quote.text):
+                continue
+            values.append(self._value("quote", quote.start, quote.end, judge_quote(self._ladder.quotes, quote)))
+        return sorted(values, key=lambda v: (v.start, v.end))
+
+    def _in_words(self, judged: list[tuple[Mention, Verdict]]) -> Iterator[tuple[str, int, int, Verdict]]:
+        """Numbers in words, weekdays of dates, and tokens of a declared shape."""
+        for spelled in spelled_in(self._text):
+            held = self._table.find(f"n:{spelled.value}")
+            if held:
+                yield "number", spelled.start, spelled.end, supported("exact", held)
+                continue
+            counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value, self._language)
+            if counted is not None:
+                yield "number", spelled.start, spelled.end, counted
+            elif spelled.value <= SMALL_WORD:
+                yield "number", spelled.start, spelled.end, unverifiable("small-word")
+            else:
+                yield "number", spelled.start, spelled.end, unsupported("weak")
+        for mention, _ in judged:
+            if mention.kind == "moment" and mention.moments[0].dates:
+                day = _WEEKDAY.search(self._text, max(0, mention.start - 14), mention.start)
+                fits = weekday_fits(day[1].lower(), mention.moments[0], self._table) if day is not None else None
+                if day is not None and fits is not None:
+                    yield "weekday", day.start(1), day.end(1), supported("calendar", ()) if fits else unsupported("strong", "calendar")
+        for token in tokens(self._text) if self._options.shapes else ():
+            shape = self._options.shape_of(token.value)
+            if shape is not None and not self._options.is_exempt(token.value):
+                found = find_identifier(self._table, token.value) or (
+                    supported("exact", held) if (held := self._table.has_word(token.value)) else unsupported("strong")
+                )
+                yield shape, token.start, token.end, found
+
+    def numbers(self) -> list[tuple[Mention, Verdict]]:
+        """The verdicts on everything but names."""
+        found = find_in(self._text)
+        self._language = language_of([fold_word(w.text) for w in found.words])
+        return self._verdicts(found.mentions)
+
+    def _verdicts(self, mentions: list[Mention]) -> list[tuple[Mention, Verdict]]:
+        numbering_here = numbering(self._text)
+        code = code_blocks(self._text)
+        self._stated = {date for m in mentions for moment in m.moments for date in moment.dates}
+        if self._language != "en":
+            mentions = [m if m.number is None else replace(m, number=in_language(m.number, self._language)) for m in mentions]
+        judged = [(m, self._first_look(m)) for m in mentions if not self._is_masked(m, numbering_here, code)]
+        self._second_look(judged)
+        return judged
+
+    def _is_masked(self, mention: Mention, numbers: frozenset[int], code: list[tuple[int, int]]) -> bool:
+        text, start = self._text, mention.start
+        if mention.kind in ("ordinal", "ratio"):
+            return True
+        if self._options.exempt and self._options.is_exempt(text[start : mention.end].lower()):
+            return True
+        if mention.number is not None:
+            bare = mention.number.unit is None and mention.number.digits <= 4
+            if start in numbers or (bare and (stands_behind_label(text, start) or stands_behind_standard(text, start))):
+                return True
+            return any(a <= start < b for a, b in code)
+        if mention.kind == "version":
+            return stands_behind_label(text, start) or start in numbers or stands_behind_standard(text, start)
+        if mention.kind == "compound":
+            token = text[start : mention.end]
+            return not self._table.is_shaped(token) or bool(self._table.find(f"i:{token.lower()}"))
+        if mention.kind == "identifier":
+            token = text[start : mention.end]
+            return is_common_name(token) or len(token) < 3 or stands_behind_label(text, start)
+        return False
+
+    def _first_look(self, mention: Mention) -> Verdict:
+        """Whether a value stands somewhere, or is reckoned from one served value."""
+        text, table = self._text, self._table
+        if mention.number is not None:
+            number = mention.number
+            found = find_number(table, number, text) or find_magnitude(table, number, text[max(0, number.start - 24) : number.start])
+            found = found or find_converted(table, number) or time_between(table, number) or age(table, number)
+            if found is not None:
+                return found
+            return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
+        if mention.kind == "moment":
+            verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m, self._stated) for m in mention.moments]
+            bad = next((v for v in verdicts if v is None or v.verdict == "unsupported"), verdicts[0])
+            if bad is not None:
+                return bad
+            full = all(m.dates and all(y is not None and d is not None for y, _, d in m.dates) for m in mention.moments)
+            return unsupported("strong" if full or self._options.profile == "strict" else "weak")
+        if mention.kind in ("email", "url", "phone"):
+            return find_address(table, mention, text) or unsupported("strong")
+        if mention.kind == "compound":
+            return unsupported("weak")
+        return find_identifier(table, text[mention.start : mention.end]) or unsupported("strong")
+
+    def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
+        """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
+        left = [i for i, (_, v) in enumerate(judged) if v.verdict == "unsupported" and v.how == "absent"]
+        left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
+        if not left:
+            return
+        for i in left:
+            mention = judged[i][0]
+            if mention.number is not None:
+                wrong = contradicts(self._text, mention.number, self._operands(judged))
+                if wrong is not None:
+                    judged[i] = (mention, Verdict("unsupported", "arithmetic", wrong, severity=self._severity(mention.number)))
+                    continue
+                found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
+                if found is not None:
+                    judged[i] = (mention, found)
+        self._counts = words_as_counts(self._text)
+        counts = [*self._counts, *(Operand(float(n), None, 0, 0) for n in list_lengths(self._table))]
+        for _ in range(2):
+            left = [i for i in left if judged[i][1].verdict == "unsupported"]
+            for i in left:
+                self._work_out(judged, i, counts)
+        for i in left:
+            mention, verdict = judged[i]
+            if verdict.verdict == "unsupported":
+                restated = self._restated(mention)
+                if restated is not None:
+                    judged[i] = (mention, restated)
+        for i in [i for i in left if judged[i][1].verdict == "unsupported"]:
+            self._work_out(judged, i, counts)
+
+    def _counted(self, mention: Mention) -> Verdict | None:
+        number = mention.number
+        if number is None or not number.readings[0].isdigit() or len(number.readings[0]) > 4:
+            return None
+        end = mention.end
+        if number.unit is not None:
+            if len(number.word) < 4 or not number.word.isalpha():
+                return None
+            end = mention.end - len(number.word) - 1  # "4 meters" may be four devices
+        return find_count(self._table, self._text, mention.start, end, int(number.readings[0]), self._language)
+
+    def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
+        mention, verdict = judged[at]
+        if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
+            return
+        for other, said in judged:
+            if other is not mention and said.verdict == "supported" and said.derivation and _same(other, mention):
+                judged[at] = (mention, said)
+                return
+        if mention.number.unit is not None and time_stated(mention.number, self._clocks_beside(judged, mention)):
+            judged[at] = (mention, Verdict("supported", "duration", "between the times beside it"))
+            return
+        operands = self._operands(judged)
+        worked = work_out(self._text, mention.number, operands, counts)
+        if worked is not None:
+            judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
+            return
+        named = [
+            Named("i:" + self._text[m.start : m.end].lower(), m.start, m.end)
+            for m, v in judged
+            if m.kind == "identifier" and v.verdict == "supported" and m.end - m.start >= 4
+        ]
+        small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
+        found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
+        found = found or find_remainder(self._table, self._text, mention.number, operands)
+        found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
+        if found is not None:
+            judged[at] = (mention, found)
+
+    def _clocks_beside(self, judged: list[tuple[Mention, Verdict]], mention: Mention) -> list[tuple[int, int]]:
+        first, last = sentence_around(self._text, mention.start, mention.end)
+        moments = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
+        return [moment.clock[:2] for moment in moments if moment.clock is not None]
+
+    def _operands(self, judged: list[tuple[Mention, Verdict]]) -> list[Operand]:
+        return [
+            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum")
+            for m, v in judged
+            if m.number is not None and v.verdict == "supported"
+        ]
+
+    def _restated(self, mention: Mention) -> Verdict | None:
+        """How an earlier answer worked the value out; its own words ground nothing, its operands do."""
+        token = self._text[mention.start : mention.end].strip("*_ ")
+        for at, text in self._ladder.earlier(token):
+            earlier = Ladder(self._ladder.index, self._options, at)
+            for other, verdict in JudgedText(earlier, fold(text), text).numbers():
+                if verdict.verdict != "unsupported" and other.kind == mention.kind and _same(other, mention):
+                    return replace(verdict, how="restated", derivation=f"{verdict.derivation or verdict.how} (message {at})")
+        return None
+
+    def _in_failed(self, folded: str, verdict: Verdict) -> Verdict:
+        """A value that only the result of a failed call holds: no evidence, but worth saying; an error may be quoted."""
+        held = [source for source in self._ladder.index.failed if folded in plain(source.text)]
+        if not held:
+            return verdict
+        postings = [Posting(source, None) for source in held]
+        if verdict.how == "misquoted":
+            return unverifiable("failed", postings)
+        return replace(verdict, how="failed", sources=places(postings))
+
+    def _severity(self, number: Number) -> Severity:
+        if self._options.profile == "strict" or number.digits >= self._options.min_digits or is_money(number.unit):
+            return "strong"
+        significant = len(number.readings[0].lstrip("-0.").replace(".", ""))
+        return "strong" if number.unit is not None and significant >= 2 else "weak"
+
+    def _value(self, kind: str, start: int, end: int, verdict: Verdict) -> EvidenceValue:
+        near = None
+        folded = self._text[start:end].lower()
+        if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted"):
+            verdict = self._in_failed(folded, verdict)
+        if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
+            near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
+        if verdict.postings and not verdict.derivation:
+            self.postings[start, end] = verdict.postings
+        return EvidenceValue(
+            text=self._original[start:end],
+            kind=kind,
+            start=start,
+            end=end,
+            verdict=verdict.verdict,
+            severity=verdict.severity,
+            how=verdict.how,
+            derivation=verdict.derivation,
+            sources=verdict.sources,
+            near=near,
+            value=folded,
+        )
+
+
+def _same(a: Mention, b: Mention) -> bool:
+    if a.number is not None and b.number is not None:
+        return a.number.readings == b.number.readings and a.number.unit == b.number.unit
+    return a.moments == b.moments
+
+
+def _kind(mention: Mention) -> str:
+    if mention.number is not None:
+        if mention.kind == "duration":
+            return "duration"
+        unit = mention.number.unit
+        if is_money(unit):
+            return "money"
+        return "percent" if unit == PERCENT else "quantity" if unit is not None else "number"
+    if mention.kind == "moment":
+        first = mention.moments[0]
+        return "time" if not first.dates else "date" if first.clock is None else "datetime"
+    return "identifier" if mention.kind == "compound" else mention.kind

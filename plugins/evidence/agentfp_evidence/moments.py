@@ -1,0 +1,155 @@
+"""The grammar of dates and clock times: ISO, prose in English, German and French, numeric in both orders, 12 and 24 hours."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+
+_NAMES = [
+    "january jan januar jänner janvier janv",
+    "february feb februar février fevrier févr",
+    "march mar märz maerz mrz mars",
+    "april apr avril avr",
+    "may mai",
+    "june jun juni juin",
+    "july jul juli juillet juil",
+    "august aug août aout",
+    "september sept sep septembre",
+    "october oct oktober okt octobre",
+    "november nov novembre",
+    "december dec dezember dez décembre decembre déc",
+]
+MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
+WEEKDAYS = {
+    name: day
+    for day, names in enumerate(
+        (
+            "monday mon montag lundi", "tuesday tue tues dienstag mardi", "wednesday wed mittwoch mercredi", ("thursday thu thur thurs "
+            "donnerstag jeudi"), "friday fri freitag vendredi", "saturday sat samstag sonnabend samedi", "sunday sun sonntag dimanche",
+        )
+    )
+    for name in names.split()
+}  # fmt: skip
+_MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")(?![^\W_])\.?"
+_DAY = r"\d{1,2}"
+_YEAR = r"(?:19|20|21)\d\d(?!\d)"
+_TH = r"(?:st|nd|rd|th)?"
+_GERMAN_BEFORE = "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in ("am", "vom", "bis", "zum", "ab", "den", "dem", "und", "seit")) + ")"
+ISO = (
+    r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
+    r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
+)
+MONTH_DAY = (
+    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
+)
+DAY_MONTH = (
+    rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:\s?-\s?(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
+    rf"(?:\sof)?\s(?P<dmm>{_MONTH})(?:,?\s(?P<dmy>{_YEAR}))?)"
+)
+MONTH_YEAR = rf"(?P<my>(?<![^\W_])(?P<mym>{_MONTH}),?\s(?P<myy>{_YEAR}))"
+NUMERIC = (
+    rf"(?P<num>(?<![\w.,/:-])(?:(?P<nd>{_DAY})\.(?P<nm>{_DAY})\.(?P<ny>\d{{4}}|\d{{2}}(?!\d))|(?P<sa>{_DAY})/(?P<sb>{_DAY})/(?P<sy>\d{{4}}|\d{{2}})"
+    rf"|(?P<yy>\d{{4}})[/.](?P<ym>\d{{2}})[/.](?P<yd>\d{{2}})|{_GERMAN_BEFORE}(?P<pd>\d{{2}})\.(?P<pm>\d{{2}})\.)(?![\w/]|[.,-]\d))"
+)
+CLOCK = (
+    r"(?P<clock>(?<![\w.,:/])(?<![^\d]-)(?:(?P<ch>\d{1,2}):(?P<cm>\d{2})(?::(?P<cs>\d{2})(?:[.,]\d+)?)?(?:\s?(?P<cap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|\sUhr\b)?"
+    r"|(?P<th>\d{1,2})\s?(?P<tap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|(?P<uh>\d{1,2})(?:\.(?P<um>\d{2}))?\sUhr\b"
+    r"|(?P<fh>\d{1,2})\s?h\s?(?P<fm>\d{2})(?![\w]|\s?min))(?!:?\w))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date, a clock time or both, as a text has it.
+
+    Args:
+        dates: the (year, month, day) that it may be; year or day None where unsaid; empty for a time alone.
+        clock: hour, minute and second; second None where unsaid.
+        loose: the hour may be of either half of the day.
+        impossible: the calendar or the clock does not have it.
+    """
+
+    dates: tuple[tuple[int | None, int, int | None], ...] = ()
+    clock: tuple[int, int, int | None] | None = None
+    loose: bool = False
+    impossible: bool = False
+
+
+def moments_of(kind: str, match: re.Match[str]) -> list[Moment]:
+    """The moments that a match of one of this module's patterns states: two for a range of days.
+
+    Args:
+        kind: name of the pattern's outer group.
+        match: the match.
+    """
+    if kind == "clock":
+        return [_clock(match)]
+    if kind == "iso":
+        clock = None
+        if match["ih"] is not None:
+            clock = (int(match["ih"]), int(match["imin"]), None if match["isec"] is None else int(match["isec"]))
+        moment = _dated([(int(match["iy"]), int(match["im"]), int(match["id"]))], clock)
+        return [moment]
+    if kind == "md":
+        year = int(match["mdy"]) if match["mdy"] else None
+        return [_dated([(year, _month(match["mdm"]), int(day))]) for day in (match["mdd"], match["mdd2"]) if day]
+    if kind == "dm":
+        year = int(match["dmy"]) if match["dmy"] else None
+        return [_dated([(year, _month(match["dmm"]), int(day))]) for day in (match["dmd"], match["dmd2"]) if day]
+    if kind == "my":
+        return [Moment(((int(match["myy"]), _month(match["mym"]), None),))]
+    return [_numeric(match)]
+
+
+def _numeric(match: re.Match[str]) -> Moment:
+    if match["yy"] is not None:
+        return _dated([(int(match["yy"]), int(match["ym"]), int(match["yd"]))])
+    if match["pd"] is not None:
+        return _dated([(None, int(match["pm"]), int(match["pd"]))])
+    if match["nd"] is not None:
+        return _dated([(_full_year(match["ny"]), int(match["nm"]), int(match["nd"]))])
+    a, b, year = int(match["sa"]), int(match["sb"]), _full_year(match["sy"])
+    return _dated([(year, a, b), (year, b, a)])
+
+
+def _full_year(text: str) -> int:
+    return int(text) if len(text) == 4 else 2000 + int(text) if int(text) < 70 else 1900 + int(text)
+
+
+def _month(text: str) -> int:
+    return MONTHS[text.lower().rstrip(".")]
+
+
+def _dated(dates: list[tuple[int | None, int, int]], clock: tuple[int, int, int | None] | None = None) -> Moment:
+    real = tuple(dict.fromkeys(d for d in dates if _is_date(*d)))
+    good = clock is None or _is_clock(*clock)
+    return Moment(real or tuple(dates), clock, impossible=not real or not good)
+
+
+def _is_date(year: int | None, month: int, day: int) -> bool:
+    try:
+        datetime.date(year or 2024, month, day)  # a leap year, for want of another
+    except ValueError:
+        return False
+    return True
+
+
+def _is_clock(hour: int, minute: int, second: int | None) -> bool:
+    return hour < 24 and minute < 60 and (second or 0) < 61
+
+
+def _clock(match: re.Match[str]) -> Moment:
+    groups = match.groupdict()
+    hour = int(next(groups[name] for name in ("ch", "th", "uh", "fh") if groups[name] is not None))
+    minute = int(groups["cm"] or groups["um"] or groups["fm"] or 0)
+    second = int(groups["cs"]) if groups["cs"] else None
+    half = (groups["cap"] or groups["tap"] or "").lower()
+    if half:
+        if hour > 12 and groups["th"] is None:
+            return Moment(clock=(hour, minute, second), impossible=not _is_clock(hour, minute, second) or half == "a")
+        if not 1 <= hour <= 12:
+            return Moment(clock=(hour, minute, second), impossible=True)
+        hour = hour % 12 + (12 if half == "p" else 0)
+    loose = not half and hour < 12 and groups["ch"] is not None and not groups["ch"].startswith("0") and second is None
+    return Moment(clock=(hour, minute, second), loose=loose, impossible=not _is_clock(hour, minute, second))

@@ -1,0 +1,246 @@
+"""Names of people, places, companies and products: capitalised words of an answer that nothing in the conversation holds.
+
+A name is only called unsupported where it is reasonably safe that it is a name. What that takes differs by language: English
+capitalises headings and labels, German every noun, French neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agentfp_evidence.fold import fold_word
+from agentfp_evidence.index import Posting
+from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name
+from agentfp_evidence.moments import MONTHS, WEEKDAYS
+from agentfp_evidence.scan import Word
+from agentfp_evidence.table import Table
+from agentfp_evidence.units import unit_of
+from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
+
+_GAP = re.compile(r" ?|\. |-| & |\.")
+_SENTENCE_END = re.compile(
+    r"(?:[.!?:;\u2026]['\")\]*_]*\s+|\n\s*|\|\s*|^)[\s>*_#|+\-\"'(\[\u201e\u201c\u00ab\u2022]*(?:\d{1,3}[.)]\s*[*_]*)?$"
+)
+_GLOSS_BEHIND = re.compile(r"[*_]*\s?\(\s*([\w/-]+)\s*\)")
+_GLOSS_BEFORE = re.compile(r"([\w-]+)\s?\($")
+_EXAMPLE = re.compile(
+    r"(?:\be\.\s?g\.|\bsuch as\b|\bfor example\b|\bfor instance\b|\bz\.\s?B\.|\bzum Beispiel\b|\bbeispielsweise\b|\bwie etwa\b"
+    r"|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
+    r"[^.?!\n]*$"
+)
+_POLITE = frozenset(
+    [
+        "dear",
+        "hello",
+        "hi",
+        "thanks",
+        "thank",
+        "regards",
+        "best",
+        "sincerely",
+        "hallo",
+        "liebe",
+        "lieber",
+        "guten",
+        "bonjour",
+        "cher",
+        "chère",
+        "merci",
+        "cordialement",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NameSpan:
+    """Adjacent capitalised words.
+
+    Args:
+        words: the words.
+        opens: it opens a sentence, a line or a label, where any word may be capitalised.
+    """
+
+    words: tuple[Word, ...]
+    opens: bool
+
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        """Where it ends, a possessive ending left out."""
+        last = self.words[-1]
+        return last.end - 2 if last.text.lower().endswith(("'s", "\u2019s")) else last.end
+
+
+def name_spans(text: str, words: list[Word]) -> Iterator[NameSpan]:
+    """Runs of capitalised words.
+
+    Args:
+        text: the answer, folded.
+        words: its words in order.
+    """
+    run: list[Word] = []
+    pending: list[Word] = []
+    for word in words:
+        joined = bool(run) and _GAP.fullmatch(text[(pending or run)[-1].end : word.start]) is not None
+        if word.text == "I" and text[word.end : word.end + 1] != ".":
+            if run:
+                yield _span(text, run)
+            run, pending = [], []
+            continue
+        if joined and word.text[0].isupper() and not _ends_before(text, (pending or run)[-1], word):
+            run.extend(pending)
+            run.append(word)
+            pending = []
+        elif joined and word.text.lower() in PARTICLES and len(pending) < 2:
+            pending.append(word)
+        else:
+            if run:
+                yield _span(text, run)
+            pending = []
+            run = [word] if word.text[0].isupper() else []
+    if run:
+        yield _span(text, run)
+
+
+def _ends_before(text: str, last: Word, word: Word) -> bool:
+    """Whether the point between two words ends a sentence, and not an initial or a title."""
+    return text[last.end : word.start].startswith(".") and len(last.text) > 1 and last.text.lower() not in TITLES
+
+
+def _span(text: str, run: list[Word]) -> NameSpan:
+    before = text[max(0, run[0].start - 40) : run[0].start]
+    return NameSpan(tuple(run), _SENTENCE_END.search(before) is not None)
+
+
+def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[int, int, Verdict] | None:
+    """What is said of capitalised words; None where they are no name that one could speak of.
+
+    Args:
+        table: the evidence.
+        text: the answer, folded.
+        span: the words.
+        language: ``en``, ``de`` or ``fr``.
+    """
+    words = [w for w in span.words if w.text.lower() not in PARTICLES]
+    while words and fold_word(words[0].text) in (_POLITE | TITLES):
+        words = words[1:]
+    if not words:
+        return None
+    start, end = words[0].start, span.end
+    held = [table.has_word(w.text) for w in words]
+    if all(held):
+        if len(words) > 1 or _is_name_word(words[0], language, span.opens):
+            return start, end, supported("exact", [p for postings in held for p in postings[:2]])
+        return None
+    unknown = [w for w, postings in zip(words, held, strict=True) if not postings]
+    strangers = [w for w in unknown if _is_name_word(w, language, span.opens and w is span.words[0] and len(words) == 1)]
+    if len(words) > 1 and not strangers:
+        strangers = [w for w in unknown if _is_given(w)]
+        if strangers and not _person_like(words, strangers, table):
+            strangers = []
+    if not strangers:
+        return None
+    if language != "en" and _is_labelled_name(words, held, strangers):
+        return None
+    if language == "de" and not _safe_in_german(span, words, strangers):
+        return None
+    if _EXAMPLE.search(text[max(0, start - 90) : start]):
+        return start, end, unverifiable("example")
+    glossed = _gloss(table, text, start, end)
+    if glossed:
+        return start, end, unverifiable("gloss", glossed)
+    # words of the run before the name proper belong to the sentence
+    while len(words) > 1 and words[0] not in strangers and _is_plain(words[0]):
+        words = words[1:]
+    last = words[-1]
+    finish = last.end - 2 if last.text.lower().endswith(("'s", "\u2019s")) else last.end
+    return words[0].start, finish, unsupported("weak", "unknown-name")
+
+
+def _is_labelled_name(words: list[Word], held: list[list[Posting]], strangers: list[Word]) -> bool:
+    """A noun before a name that is held, as in "Kunde Vexatron": the noun is no part of the name."""
+    if words[0] not in strangers or _is_given(words[0]) or len(words) < 2:
+        return False
+    rest = [w for w in words[1:] if fold_word(w.text) not in COMPANY_FORMS]
+    return bool(rest) and all(held[words.index(w)] for w in rest)
+
+
+def _is_given(word: Word) -> bool:
+    folded = fold_word(word.text)
+    if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
+        return False
+    return is_given_name(folded)
+
+
+def _is_plain(word: Word) -> bool:
+    folded = fold_word(word.text)
+    return is_common(folded) and not is_given_name(folded)
+
+
+def _person_like(words: list[Word], strangers: list[Word], table: Table) -> bool:
+    """A given name that is a common word too counts only beside a word that is none."""
+    others = [fold_word(w.text) for w in words if w not in strangers]
+    return any(not is_common(w) or is_given_name(w) or w in table.names for w in others) or len(strangers) > 1
+
+
+def _is_name_word(word: Word, language: str, opens: bool) -> bool:
+    """Whether a capitalised word is hardly anything but a name."""
+    text = word.text
+    folded = fold_word(text)
+    if (
+        len(folded) < 3
+        or text.isupper()
+        or folded in MONTHS
+        or folded in WEEKDAYS
+        or folded in COMPANY_FORMS
+        or folded in FUNCTION_WORDS
+        or unit_of(folded)
+    ):
+        return False
+    if language == "en":
+        pieces = re.split("['-]", folded)
+        if all(len(p) < 3 or is_common(p) for p in pieces):
+            return False
+        return not opens or len(folded) > 3
+    if language == "fr":
+        return not opens or _is_given(word)
+    return True
+
+
+_GERMAN_NOUN = re.compile(
+    r"(?:ung|ungen|heit|keit|schaft|tion|tionen|ität|nummer|datum|zeit|preis|preise|kosten|betrag|art|weise|zahl|tag|tage"
+    r"|stunden|name|adresse|karte|konto|code|status|klasse"
+    r"|gebühr|gebühren|plan|liste|bericht|wert|werte|menge|stelle|seite|information|informationen|daten|dauer|größe|steuer"
+    r"|summe|option|optionen|service|dienst|"
+    r"fehler|meldung|lager|ware|waren|sendung|lieferung|paket|pakete|bestellung|rechnung|rechnungen|kunde|kunden|kundin|patient"
+    r"|patientin|patienten)$",
+    re.IGNORECASE,
+)
+
+
+def _safe_in_german(span: NameSpan, words: list[Word], strangers: list[Word]) -> bool:
+    """In German a capitalised word is a noun; a name is safe behind a title, with a given name, or before a company's form."""
+    if any(fold_word(w.text) in TITLES for w in span.words) or any(fold_word(w.text) in COMPANY_FORMS for w in span.words):
+        return True
+    if any(_is_given(w) and not is_common(fold_word(w.text)) for w in strangers):
+        return True
+    return len(words) >= 2 and not span.opens and len(strangers) == len(words) and not any(_GERMAN_NOUN.search(w.text) for w in words)
+
+
+def _gloss(table: Table, text: str, start: int, end: int) -> list[Posting]:
+    """Where the code stands that a name spells out, as in "Springfield (SPI)"; what a code stands for is common knowledge."""
+    behind = _GLOSS_BEHIND.match(text, end)
+    if behind is None:
+        before = _GLOSS_BEFORE.search(text[max(0, start - 16) : start])
+        code = before[1] if before is not None and text[end : end + 1] == ")" else None
+    else:
+        code = behind[1]
+    if code is None or not code.isupper():
+        return []
+    return table.has_word(code) or table.find(f"i:{code.lower()}")

@@ -1,0 +1,177 @@
+"""The evidence as the standard profile looks it up: values by key, words, numbers in order, and rows."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+
+from agentfp_evidence.columns import Rows, is_number, lists_in, rows_in
+from agentfp_evidence.entries import Scanned, entries_of, is_hash, number_key, words_of_key
+from agentfp_evidence.fold import fold, fold_word, spellings_of
+from agentfp_evidence.index import MAX_CARRIERS, MAX_FORMS, Posting
+from agentfp_evidence.reading import Leaf, Node
+from agentfp_evidence.sources import Source
+from agentfp_evidence.units import Unit, unit_of_key
+
+_PLAIN_KEY = re.compile(r"[a-z_]+")
+_NAMING_KEY = re.compile(
+    r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch"
+    r"|repo|bucket|queue|peer)s?$",
+    re.IGNORECASE,
+)
+_BIRTH_KEY = re.compile(r"dob|birth|born|geburt|naiss", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[-_.:/]")
+_SHORT = 80
+
+
+class Table:
+    """Values, words and numbers of a conversation, and where each stands."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[Posting]] = {}
+        self.words: dict[str, list[Posting]] = {}
+        self.names: set[str] = set()
+        """Words that stand capitalised in short texts of results: names, most of them."""
+        self.hashes: list[str] = []
+        self.phones: list[str] = []
+        self.rows: list[Rows] = []
+        self.sources: list[Source] = []
+        self.truncated = False
+        self.lists: list[tuple[str, int, Node, Source]] = []
+        self.shapes: set[tuple[str, int]] = set()
+        self.years: Counter[int] = Counter()
+        self._numbers: list[tuple[float, Posting]] = []
+        self._by_unit: dict[str, dict[Unit, list[tuple[float, Posting]]]] = {}
+        self._sorted = 0
+        self._scanned: dict[str, Scanned] = {}
+
+    def add(self, source: Source) -> None:
+        """Index a source."""
+        self.sources.append(source)
+        for leaf in source.reading.leaves:
+            if isinstance(leaf.value, str):
+                self._add_text(source, leaf)
+            elif is_number(leaf.value):
+                self._add_number(source, leaf)
+        if source.ground == "evidence":
+            for i, data in enumerate(source.reading.data):
+                if isinstance(data, (dict, list)):
+                    root: Node = None if i == 0 else (None, i)
+                    self.rows.extend(rows_in(data, source, root))
+                    self.lists.extend((key, n, node, source) for key, n, node in lists_in(data, root))
+
+    def _add_number(self, source: Source, leaf: Leaf) -> None:
+        posting = Posting(source, leaf.node, unit=unit_of_key(leaf.key))
+        self._put(number_key(leaf.value), posting)
+
+    def _add_text(self, source: Source, leaf: Leaf) -> None:
+        text = leaf.value
+        if leaf.is_key and _PLAIN_KEY.fullmatch(text):
+            for word in words_of_key(text):
+                if word not in self.words:
+                    self.words[word] = [Posting(source, leaf.node, part=True)]
+            return
+        text = fold(text)
+        short = len(text) <= _SHORT
+        scanned = self._scanned.get(text) if short else None
+        if scanned is None:
+            scanned = entries_of(text)
+            if short:
+                self._scanned[text] = scanned
+        echo = bool(source.echoed) and text.lower() in source.echoed
+        plain = leaf.node is None
+        at = leaf.offset
+        key_unit = unit_of_key(leaf.key) if leaf.key else None
+        if plain:
+            for entry in scanned.entries:
+                self._put(entry.key, Posting(source, None, entry.start + at, entry.end + at, entry.unit, entry.part))
+        else:
+            for entry in scanned.entries:
+                self._put(entry.key, Posting(source, leaf.node, 0, 0, entry.unit or key_unit, entry.part, echo), leaf.key)
+            if short and _NAMING_KEY.search(leaf.key):
+                self._learn(text)
+            if short and not leaf.is_key:
+                self._put("s:" + text.lower().strip(), Posting(source, leaf.node, echo=echo))
+        if short and not plain and not leaf.is_key:
+            self.names.update(fold_word(w.text) for w in scanned.words if w.text[0].isupper())
+        for found in scanned.words:
+            for spelling in spellings_of(found.text):
+                held = self.words.get(spelling)
+                if held is None:
+                    held = self.words[spelling] = []
+                if len(held) < MAX_CARRIERS:
+                    held.append(Posting(source, leaf.node, found.start + at if plain else 0, found.end + at if plain else 0, echo=echo))
+            if "'" in found.text or "\u2019" in found.text:
+                for piece in re.split("['\u2019]", found.text):
+                    self.words.setdefault(piece.lower(), [Posting(source, leaf.node)])
+
+    def _learn(self, text: str) -> None:
+        """Remember how entities are named here: the first segment and the number of segments."""
+        segments = _SEPARATORS.split(text.lower())
+        if 2 <= len(segments) <= 6 and " " not in text and segments[0].isalpha():
+            self.shapes.add((segments[0], len(segments)))
+
+    def is_shaped(self, token: str) -> bool:
+        """Whether a token is shaped like the names of entities here."""
+        segments = _SEPARATORS.split(token.lower())
+        return (segments[0], len(segments)) in self.shapes
+
+    def _put(self, key: str, posting: Posting, leaf_key: str = "") -> None:
+        held = self.values.get(key)
+        if held is None:
+            if len(self.values) >= MAX_FORMS:
+                self.truncated = True
+                return
+            self.values[key] = [posting]
+            kind = key[:2]
+            if kind == "i:" and is_hash(key[2:]):
+                self.hashes.append(key[2:])
+            elif kind in ("p:", "q:"):
+                self.phones.append(key[2:])
+            elif kind == "d:" and not _BIRTH_KEY.search(leaf_key):
+                self.years[int(key[2:6])] += 1
+        elif len(held) < MAX_CARRIERS:
+            held.append(posting)
+        elif posting.unit is not None or not posting.part:
+            if all(p.unit != posting.unit for p in held):
+                held.append(posting)
+            return
+        if key.startswith("n:") and not posting.part:
+            value = float(key[2:])
+            self._numbers.append((value, posting))
+            if posting.unit is not None:
+                self._by_unit.setdefault(posting.unit.dimension, {}).setdefault(posting.unit, []).append((value, posting))
+
+    def find(self, key: str) -> list[Posting]:
+        """Where a value stands."""
+        return self.values.get(key, [])
+
+    def between(self, low: float, high: float) -> list[tuple[float, Posting]]:
+        """Numbers of a range, ends included."""
+        if self._sorted != len(self._numbers):
+            self._numbers.sort(key=lambda item: item[0])
+            self._sorted = len(self._numbers)
+        first = bisect_left(self._numbers, low, key=lambda item: item[0])
+        return self._numbers[first : bisect_right(self._numbers, high, key=lambda item: item[0])]
+
+    def count_around(self, value: float) -> int:
+        """How many distinct numbers are of the size of a value, up to ten times as large or as small."""
+        return len({x for x, _ in self.between(abs(value) / 10, abs(value) * 10)})
+
+    def by_unit(self, dimension: str) -> dict[Unit, list[tuple[float, Posting]]]:
+        """Numbers that wear a unit of a dimension, by unit."""
+        return self._by_unit.get(dimension, {})
+
+    def is_usual_year(self, year: int) -> bool:
+        """Whether a year is one that the conversation is about, or next to one; years of birth are not."""
+        enough = 0.2 * max(self.years.values(), default=0)
+        return any(self.years[y] >= enough and self.years[y] > 0 for y in (year - 1, year, year + 1))
+
+    def has_word(self, word: str) -> list[Posting]:
+        """Where a word stands, by any of its spellings."""
+        for spelling in spellings_of(word):
+            held = self.words.get(spelling)
+            if held:
+                return held
+        return []

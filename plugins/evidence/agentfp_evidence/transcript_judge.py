@@ -1,0 +1,60 @@
+"""The judge of transcripts that ``agentfp check`` finds by its entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentfp.transcripts import Judgement, Transcript
+from agentfp_evidence.index import EvidenceIndex
+from agentfp_evidence.judging import judge_with
+from agentfp_evidence.options import EvidenceOptions
+from agentfp_evidence.report import EvidenceReport
+
+
+class EvidenceJudge:
+    """Judges answers of transcripts by what stands before each of them.
+
+    Args:
+        given: texts or JSON data that ground values besides the messages.
+        **options: fields of :class:`EvidenceOptions`.
+    """
+
+    name = "evidence"
+
+    def __init__(self, *, given: Sequence[Any] = (), **options: Any) -> None:
+        self._given = given
+        self._options = EvidenceOptions(**options)
+
+    def judge(self, transcript: Transcript, answers: Sequence[int]) -> Sequence[Judgement]:
+        """Judge some answers; each message is indexed once.
+
+        Args:
+            transcript: the transcript.
+            answers: indices of the answers' messages, rising.
+        """
+        return [_judgement(at, report) for at, report in zip(answers, self.reports(transcript, answers), strict=True)]
+
+    def reports(self, transcript: Transcript, answers: Sequence[int]) -> list[EvidenceReport]:
+        """The full reports of some answers.
+
+        Args:
+            transcript: the transcript.
+            answers: indices of the answers' messages, rising.
+        """
+        index = EvidenceIndex(given=self._given)
+        reports = []
+        for at in answers:
+            index.add(transcript.messages[len(index) : at], failed=transcript.failed)
+            reports.append(judge_with(index, transcript.messages[at].content, options=self._options))
+        return reports
+
+
+def _judgement(at: int, report: EvidenceReport) -> Judgement:
+    return Judgement(
+        answer=at,
+        standing=report.standing,
+        values=tuple(value.judged() for value in report.values),
+        notes=report.notes,
+        data=report.to_json(),
+    )
