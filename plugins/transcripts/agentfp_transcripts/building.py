@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from agentfp.plugin import Message, ToolCall, ToolSpec
 from agentfp.transcripts import Transcript
-
 from agentfp_transcripts.content import as_text, clean_text, json_text
 
 _AUTHORS = {"system": "app", "user": "person", "assistant": "model", "tool": "tool"}

@@ -7,7 +7,6 @@ from typing import Any
 
 from agentfp.plugin import ToolCall
 from agentfp.transcripts import Transcript, TranscriptError
-
 from agentfp_transcripts.building import Builder, call
 from agentfp_transcripts.content import as_text, items, json_text, mapping, name_of, result_text, text_of
 from agentfp_transcripts.readers.openai_chat import LISTS, messages_of

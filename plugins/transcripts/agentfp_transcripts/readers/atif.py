@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentfp.transcripts import Transcript, TranscriptError
-
 from agentfp_transcripts.building import Builder, call
 from agentfp_transcripts.content import as_text, items, mapping, name_of, result_text, text_of
 
@@ -67,4 +66,6 @@ class AtifReader:
                 continue
             failed = one.get("is_error") is True or mapping(one.get("extra")).get("is_error") is True
             call_id = one.get("source_call_id")
-            building.add("tool", result_text(content, building.skipped), call_id=call_id if isinstance(call_id, str) else None, failed=failed)
+            building.add(
+                "tool", result_text(content, building.skipped), call_id=call_id if isinstance(call_id, str) else None, failed=failed
+            )

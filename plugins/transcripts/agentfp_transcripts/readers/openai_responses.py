@@ -7,7 +7,6 @@ from typing import Any
 
 from agentfp.plugin import ToolCall
 from agentfp.transcripts import Transcript, TranscriptError
-
 from agentfp_transcripts.building import Builder, call
 from agentfp_transcripts.content import as_text, items, json_text, mapping, name_of, result_text, text_of
 
@@ -110,7 +109,9 @@ class _Reading:
         self.end_calls()
         if kind in _RESULTS:
             failed = item.get("status") in ("failed", "incomplete") or item.get("is_error") is True
-            building.add("tool", result_text(item.get("output"), building.skipped), call_id=as_text(item.get("call_id")) or None, failed=failed)
+            building.add(
+                "tool", result_text(item.get("output"), building.skipped), call_id=as_text(item.get("call_id")) or None, failed=failed
+            )
         elif kind in _HOSTED:
             self._hosted(kind, item)
         elif kind in _UNTOLD:

@@ -7,7 +7,6 @@ from typing import Any
 
 from agentfp.plugin import ToolCall
 from agentfp.transcripts import Transcript, TranscriptError
-
 from agentfp_transcripts.building import Builder, call
 from agentfp_transcripts.content import as_text, items, json_text, mapping, name_of, result_text
 
@@ -66,7 +65,11 @@ def _handed_over(messages: Sequence[Any]) -> set[str]:
     for message in messages:
         for part in items(mapping(message).get("parts")):
             one = mapping(part)
-            if one.get("part_kind") == "tool-return" and one.get("content") in _OUTPUT_DONE if isinstance(one.get("content"), str) else False:
+            if (
+                one.get("part_kind") == "tool-return" and one.get("content") in _OUTPUT_DONE
+                if isinstance(one.get("content"), str)
+                else False
+            ):
                 found.add(as_text(one.get("tool_call_id")))
     return found
 

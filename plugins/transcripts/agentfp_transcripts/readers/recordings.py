@@ -9,7 +9,6 @@ from typing import Any
 from agentfp import AgentfpError, Record
 from agentfp.plugin import Message
 from agentfp.transcripts import Transcript, TranscriptError
-
 from agentfp_transcripts.content import clean_text
 
 
@@ -52,7 +51,9 @@ class RecordingReader:
                 problems.append(f"the system prompt cannot be rebuilt: {error}")
         if prompt:
             messages.insert(0, Message(id="system", role="system", content=clean_text(prompt), author="app"))
-        bad = {e.call_id for e in record.events("agentfp.tool.ended") if getattr(e.payload, "outcome", "success") not in ("success", "absent")}
+        bad = {
+            e.call_id for e in record.events("agentfp.tool.ended") if getattr(e.payload, "outcome", "success") not in ("success", "absent")
+        }
         yield Transcript(
             id=id,
             messages=tuple(messages),

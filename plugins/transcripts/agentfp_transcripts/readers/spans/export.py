@@ -173,7 +173,9 @@ def _span(data: Mapping[str, Any]) -> Span:
         name=as_text(data.get("name")),
         start=_time(next((data[k] for k in ("startTimeUnixNano", "start_time", "startTime", "start_time_unix_nano") if k in data), 0)),
         attributes=tree_of(flat),
-        events=[(as_text(mapping(e).get("name")), tree_of(_attributes(mapping(e).get("attributes")))) for e in items(parsed(data.get("events")))],
+        events=[
+            (as_text(mapping(e).get("name")), tree_of(_attributes(mapping(e).get("attributes")))) for e in items(parsed(data.get("events")))
+        ],
         failed=str(code).upper() in ("2", "ERROR", "STATUS_CODE_ERROR", "STATUSCODE.ERROR"),
     )
 

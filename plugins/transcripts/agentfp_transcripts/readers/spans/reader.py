@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentfp.transcripts import Transcript
-
 from agentfp_transcripts.building import Builder
 from agentfp_transcripts.content import as_text, mapping, result_text
 from agentfp_transcripts.readers.spans.export import Span, is_export, numbered, spans_of
@@ -103,15 +103,16 @@ class _Reading:
         if not given and not made:
             return
         both = [s for s in (*given, *made) if s.role != "system"]
-        marks = list(_chain(both))
+        named = span.text("gen_ai.conversation.id", "session.id", "thread.id")
+        begin = hash(named or span.trace)
+        marks = list(_chain(both, begin))
         if marks and marks[-1] in self._inside:
             return  # told already, by a span around it or a second instrumentation
         agent = self._agent(span)
         agent_name = span.text("gen_ai.agent.name") or (agent.text("gen_ai.agent.name", "agent.name") or agent.name if agent else "")
-        named = span.text("gen_ai.conversation.id", "session.id", "thread.id")
         talk, known = self._before(marks, both, given, named, agent_name)
         if talk is None:
-            talk, known = _Talk(span.trace, agent_name, named, root=agent.id if agent else span.id), 0
+            talk, known = _Talk(span.trace, agent_name, named, mark=begin, root=agent.id if agent else span.id), 0
             self._talks.append(talk)
         for prompt in (s for s in given if s.role == "system" and s.text not in talk.prompts):
             talk.prompts.add(prompt.text)
@@ -161,8 +162,11 @@ class _Reading:
 
     def _built(self, tools: Sequence[Span]) -> Iterator[Transcript]:
         results = {(tool.trace, own): tool for tool in tools if (own := tool.text(*_CALL_IDS))}
+        alike = Counter(talk.id or talk.trace for talk in self._talks)
         for talk in self._talks:
-            building = Builder(self._name(talk), format=SpansReader.name, source=self._source)
+            base = talk.id or talk.trace
+            own = base or self._id if alike[base] == 1 else f"{base or self._id}/{talk.agent or talk.root}"
+            building = Builder(own, format=SpansReader.name, source=self._source)
             building.offer(talk.tools)
             answered = {s.call_id for s in talk.said if s.role == "tool" and s.call_id}
             for one in talk.said:
@@ -176,15 +180,9 @@ class _Reading:
                         building.add("tool", text, call_id=wanted.id, tool=wanted.name, failed=span.failed)
             yield building.build()
 
-    def _name(self, talk: _Talk) -> str:
-        alike = [t for t in self._talks if (t.id or t.trace) == (talk.id or talk.trace)]
-        base = talk.id or talk.trace or self._id
-        return base if len(alike) == 1 else f"{base}/{talk.agent or talk.root}"
 
-
-def _chain(said: Iterable[Said]) -> Iterator[int]:
+def _chain(said: Iterable[Said], mark: int) -> Iterator[int]:
     """For each message a mark of it and all before it."""
-    mark = 0
     for one in said:
         mark = hash((mark, one.mark))
         yield mark

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentfp.plugin import ToolCall
-
 from agentfp_transcripts.building import call
 from agentfp_transcripts.content import as_text, items, mapping, name_of, parsed, result_text, text_of
 from agentfp_transcripts.readers.spans.export import Span, look_up, numbered
