@@ -70,5 +70,5 @@ def baseline_json(findings: Iterable[tuple[str, int, str, str]]) -> str:
     Args:
         findings: id of the transcript, index of the answer, kind and text of each.
     """
-    listed = [{"id": id, "answer": answer, "kind": kind, "text": text} for id, answer, kind, text in findings]
+    listed = [dict(zip(("id", "answer", "kind", "text"), finding, strict=True)) for finding in findings]
     return json.dumps({"version": VERSION, "findings": listed}, ensure_ascii=False, indent=1) + "\n"

@@ -60,9 +60,7 @@ def check(
     ] = None,
     form: Annotated[Form, typer.Option("--format", "-f", help="Form of the output.")] = Form.TABLE,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a page to look at.", show_default=False)] = None,
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="The main judge; evidence when left out.", show_default=False)
-    ] = None,
+    judge: Annotated[str | None, typer.Option("--judge", help="The main judge; evidence when left out.", show_default=False)] = None,
     plugin: Annotated[
         list[str] | None, typer.Option("--plugin", help="A further judge; may be given several times.", show_default=False)
     ] = None,
@@ -133,7 +131,8 @@ def _page(path: Path) -> Output:
     from agentfp_transcripts.page import Page
 
     if path.is_dir() or not path.parent.is_dir():
-        raise CommandError(f"--html {path}: {'is a folder' if path.is_dir() else f'there is no folder {str(path.parent)!r}'}")
+        wrong = "is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
+        raise CommandError(f"--html {path}: {wrong}")
     return Page(path)
 
 
@@ -162,7 +161,14 @@ def _readers(name: str | None, map_file: Path | None) -> Readers:
 
 
 def _check(
-    judge: str | None, plugins: Sequence[str], settings: Sequence[str], *, last: bool, every: bool, system: Path | None, baseline: Path | None
+    judge: str | None,
+    plugins: Sequence[str],
+    settings: Sequence[str],
+    *,
+    last: bool,
+    every: bool,
+    system: Path | None,
+    baseline: Path | None,
 ) -> Check:
     from agentfp.transcripts import TranscriptError
     from agentfp_transcripts.baseline import Baseline
@@ -206,9 +212,8 @@ def _progress(found: Iterator[Checked], summary: Summary, *, quiet: bool) -> Ite
 def _tell(summary: Summary, problems: Sequence[Problem], html: Path | None) -> None:
     """The summary, to stderr."""
     values = ", ".join(f"{count} {verdict}" for verdict, count in summary.values.items())
-    note(
-        f"{_count(summary.transcripts, 'transcript')}, {_count(summary.answers, 'answer')} judged, {sum(summary.values.values())} values: {values}"
-    )
+    judged = f"{_count(summary.transcripts, 'transcript')}, {_count(summary.answers, 'answer')} judged"
+    note(f"{judged}, {_count(sum(summary.values.values()), 'value')}: {values}")
     if summary.strong or summary.weak:
         known = f", {summary.known} more are known" if summary.known else ""
         note(f"{_count(summary.flagged, 'answer')} hold unsupported values: {summary.strong} strong, {summary.weak} weak{known}", "red")

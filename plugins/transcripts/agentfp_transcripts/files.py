@@ -53,8 +53,7 @@ class Source:
             with self.path.open("rb") as raw:
                 yield _unpacked(raw)
             return
-        raw = _stdin() if stdin is None else stdin
-        yield _unpacked(raw)
+        yield _unpacked(_stdin() if stdin is None else stdin)
 
 
 def _stdin() -> BinaryIO:

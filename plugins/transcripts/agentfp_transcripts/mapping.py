@@ -131,8 +131,7 @@ class MapReader:
 
     def _call(self, data: Any) -> ToolCall:
         paths = self._parts["call"]
-        name, arguments, id = (next(_values(paths.get(key), data), None) for key in ("name", "arguments", "id"))
-        return call(name, arguments, id)
+        return call(*(next(_values(paths.get(key), data), None) for key in ("name", "arguments", "id")))
 
     def _add_result(self, building: Builder, data: Any) -> None:
         """The result, where calls hold it themselves."""

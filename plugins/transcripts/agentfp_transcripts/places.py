@@ -91,7 +91,7 @@ def excerpt(source: ValueSource, transcript: Transcript, *, around: int = 60, si
         return f"{'…' if start else ''}{content[start:end]}{'…' if end < len(content) else ''}"
     keys = keys_of(source.path)
     value = data_of(content) if keys is not None else None
-    row = value
+    row: Any = value
     for key in (keys or ())[:-1]:
         try:
             row = row[key]

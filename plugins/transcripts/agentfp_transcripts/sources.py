@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -130,19 +130,21 @@ def _whole(
 def _unknown(data: Any) -> str:
     if data in ([], {}, None):
         return "is empty"
-    kind = {dict: "object", list: "list", str: "text"}.get(type(data), type(data).__name__)
+    kind = "object" if isinstance(data, dict) else type(data).__name__
     fields = f" with the fields {', '.join(map(repr, list(data)[:6]))}" if isinstance(data, dict) else ""
     return f"no reader knows this {kind}{fields[:200]}; name its format with --format-in, or say where things stand with --map"
 
 
 def _read(reader: TranscriptReader, data: Any, id: str, place: str, notes: tuple[str, ...]) -> Iterator[Read]:
     try:
-        found: Iterable[Transcript] = reader.read(data, id=id, source=place)
+        found = list(reader.read(data, id=id, source=place))
     except TranscriptError as error:
         yield Problem(place, str(error).removeprefix(f"{place}: "))
         return
     except Exception as error:  # whatever a reader did not foresee in foreign data
         yield Problem(place, f"reader {reader.name!r} failed on it: {type(error).__name__}")
         return
+    if not found:
+        yield Problem(place, f"reader {reader.name!r} found no conversation in it")
     for transcript in found:
         yield dataclasses.replace(transcript, problems=(*transcript.problems, *notes)) if notes else transcript

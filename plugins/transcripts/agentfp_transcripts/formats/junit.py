@@ -36,9 +36,9 @@ class JUnit:
                 failure.text = _xml("\n".join(sentence(checked, finding) for finding in answer.new))
         if not checked.answers and not checked.failures:
             ET.SubElement(self._case(suite, checked.transcript.id, "no answer"), "skipped", message="no answer was judged")
-        for failure in checked.failures:
-            error = ET.SubElement(self._case(suite, checked.transcript.id, "judge"), "error", message=_xml(failure), type="judge")
-            error.text = _xml(failure)
+        for text in checked.failures:
+            case = self._case(suite, checked.transcript.id, "judge")
+            ET.SubElement(case, "error", message=_xml(text), type="judge").text = _xml(text)
 
     def end(self, summary: Summary, problems: Sequence[Problem]) -> None:
         """Write all suites; what could not be read is a case with an error."""

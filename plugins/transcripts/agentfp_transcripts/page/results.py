@@ -28,24 +28,24 @@ def content_html(content: str, marks: Marks) -> str:
         content: of a tool's or another message.
         marks: for each path that is a source, the id that its mark gets.
     """
-    wanted = {keys: id for path, id in marks.items() if (keys := keys_of(path)) is not None}
+    wanted = {keys: mark for path, mark in marks.items() if (keys := keys_of(path)) is not None}
     data = data_of(content)
     if data is not None:
         return "".join(_json(data, wanted, (), 0))
-    spans = [(*span, id) for path, id in marks.items() if (span := characters_of(path)) is not None]
+    spans = [(*span, mark) for path, mark in marks.items() if (span := characters_of(path)) is not None]
     return _text(content, sorted(spans))
 
 
 def _json(data: Any, wanted: Mapping[tuple[Key, ...], str], path: tuple[Key, ...], depth: int) -> Iterator[str]:
-    id = wanted.get(path)
-    if id is not None:
-        yield f'<mark id="{id}">'
+    mark = wanted.get(path)
+    if mark is not None:
+        yield f'<mark id="{mark}">'
     if isinstance(data, (dict, list)) and data and depth < _DEEP:
         below = {keys: own for keys, own in wanted.items() if len(keys) > len(path) and keys[: len(path)] == path}
         yield from _branch(data, below, path, depth)
     else:
-        yield escape(_leaf(data, whole=id is not None))
-    if id is not None:
+        yield escape(_leaf(data, whole=mark is not None))
+    if mark is not None:
         yield "</mark>"
 
 
@@ -84,11 +84,11 @@ def _text(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
     """Text with its marks; of a long one the parts around them."""
     made: list[str] = []
     position = 0
-    for start, end, id in spans:
+    for start, end, mark in spans:
         if start < position or end > len(content) or end <= start:
             continue
         made.append(_between(content[position:start], first=position == 0, last=False))
-        made.append(f'<mark id="{id}">{escape(content[start:end])}</mark>')
+        made.append(f'<mark id="{mark}">{escape(content[start:end])}</mark>')
         position = end
     made.append(_between(content[position:], first=position == 0, last=True))
     return "".join(made)

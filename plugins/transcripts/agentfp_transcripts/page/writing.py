@@ -74,9 +74,8 @@ class Page:
                 page.write(_top(summary))
                 shutil.copyfileobj(self._body, page)
                 page.write(_list("notes", [f"Not read: {problem}" for problem in problems]))
-                page.write(
-                    f'<p id="none" hidden>No answer fits.</p></main><div id="card" role="tooltip" hidden></div><script>{script}</script></html>\n'
-                )
+                page.write('<p id="none" hidden>No answer fits.</p></main><div id="card" role="tooltip" hidden></div>')
+                page.write(f"<script>{script}</script></body></html>\n")
             Path(name).chmod(0o644)
             Path(name).replace(self._path)
         except BaseException:
@@ -101,7 +100,8 @@ def _digest(text: str) -> str:
 
 def _top(summary: Summary) -> str:
     counts = "".join(
-        f'<label class="{verdict}"><input type="radio" name="show" value="{verdict}"><span><b>{summary.values[verdict]}</b> {verdict}</span></label>'
+        f'<label class="{verdict}"><input type="radio" name="show" value="{verdict}">'
+        f"<span><b>{summary.values[verdict]}</b> {verdict}</span></label>"
         for verdict in _ORDER
     )
     said = f"{summary.transcripts} transcripts, {summary.answers} answers judged, {summary.flagged} with a value that nothing supports"
@@ -171,10 +171,9 @@ def _row(transcript: Transcript, value: JudgedValue, id: str, shelf: Shelf, *, j
         links.append(f"<li>{said}</li>" if place is None else f'<li><a href="#{place}">{said}</a></li>')
     sources = f"<ul>{''.join(links)}</ul>" if links else ""
     by = f' <span class="by">{escape(judge)}</span>' if judge else ""
-    return (
-        f'<li id="{id}" class="{value.verdict}" tabindex="-1"><span class="verdict"><span aria-hidden="true">{_MARKS[value.verdict]}</span> '
-        f'{escape(" ".join(words))}</span> <code>{escape(value.text)}</code> <span class="kind">{escape(value.kind)}</span>{how}{by}{derived}{sources}</li>'
-    )
+    verdict = f'<span class="verdict"><span aria-hidden="true">{_MARKS[value.verdict]}</span> {escape(" ".join(words))}</span>'
+    told = f'<code>{escape(value.text)}</code> <span class="kind">{escape(value.kind)}</span>'
+    return f'<li id="{id}" class="{value.verdict}" tabindex="-1">{verdict} {told}{how}{by}{derived}{sources}</li>'
 
 
 def _message(transcript: Transcript, shelf: Shelf, index: int) -> str:

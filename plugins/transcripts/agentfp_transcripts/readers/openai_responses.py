@@ -41,7 +41,7 @@ def _lists(data: Any) -> tuple[Any, list[Any]] | None:
     request = mapping(request.get("body")) or request
     response = mapping(response.get("body")) or response
     given = next((part["input"] for part in (data, request, response) if isinstance(part.get("input"), (str, list))), None)
-    made = next((part["output"] for part in (data, response) if isinstance(part.get("output"), list)), [])
+    made: list[Any] = next((part["output"] for part in (data, response) if isinstance(part.get("output"), list)), [])
     if given is None and not made:
         for key in ("items", "data"):
             if isinstance(data.get(key), list):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentfp import AgentfpError, Record
-from agentfp.plugin import Message
+from agentfp.plugin import Message, ToolSpec
 from agentfp.transcripts import Transcript, TranscriptError
 from agentfp_transcripts.content import clean_text
 
@@ -40,8 +40,9 @@ class RecordingReader:
             problems.append(f"this copy was redacted by {', '.join(record.redacted)}; what is masked cannot be compared")
         if record.torn_line is not None:
             problems.append(f"its last line ({record.torn_line}) is torn")
-        messages = [replace(message, content=clean_text(message.content)) for message in record.history]
-        tools, prompt = (), ""
+        messages = [_read(message, record) for message in record.history]
+        tools: Sequence[ToolSpec] = ()
+        prompt = ""
         calls = len(record.events("agentfp.context.served"))
         if calls and not record.redacted:
             try:
@@ -65,3 +66,9 @@ class RecordingReader:
         )
         for call_id, child in record.children.items():
             yield from self._of(child, f"{id}/{call_id}", source)
+
+
+def _read(message: Message, record: Record) -> Message:
+    """A message as judges take it; what a nested agent answered was written by a model, and says so."""
+    nested = message.role == "tool" and message.tool_call_id in record.children
+    return replace(message, content=clean_text(message.content), author="model" if nested else message.author)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentfp.transcripts import Transcript
+from agentfp.transcripts import Transcript, TranscriptError
 from agentfp_transcripts.building import Builder
 from agentfp_transcripts.content import as_text, mapping, result_text
 from agentfp_transcripts.readers.spans.export import Span, is_export, numbered, spans_of
@@ -17,6 +17,7 @@ _AGENTS = frozenset({"invoke_agent", "create_agent", "agent", "chain", "workflow
 _TOOLS = frozenset({"execute_tool", "tool"})
 _RESULTS = ("gen_ai.tool.call.result", "tool_response", "output.value", "traceloop.entity.output")
 _CALL_IDS = ("gen_ai.tool.call.id", "tool_call.id", "tool.call.id", "tool.id")
+_NO_TEXTS = "the export holds no texts: its instrumentation was told to leave content out"
 _TOOL_NAMES = ("gen_ai.tool.name", "tool.name", "tool_call.function.name", "traceloop.entity.name")
 
 
@@ -45,8 +46,16 @@ class SpansReader:
         return isinstance(data, list) and bool(data) and is_export(data[0])
 
     def read(self, data: Any, *, id: str, source: str) -> Sequence[Transcript]:
-        """One transcript for each conversation."""
-        return list(_Reading(spans_of(data if isinstance(data, list) else [data]), id, source).transcripts())
+        """One transcript for each conversation.
+
+        Raises:
+            TranscriptError: no span tells of a conversation.
+        """
+        spans = spans_of(data if isinstance(data, list) else [data])
+        found = list(_Reading(spans, id, source).transcripts())
+        if not found:
+            raise TranscriptError(f"{source}: none of the {len(spans)} spans tells what was said; {_NO_TEXTS}, or no model was called")
+        return found
 
 
 class _Reading:
@@ -168,6 +177,8 @@ class _Reading:
             own = base or self._id if alike[base] == 1 else f"{base or self._id}/{talk.agent or talk.root}"
             building = Builder(own, format=SpansReader.name, source=self._source)
             building.offer(talk.tools)
+            if not any(s.text for s in talk.said if s.role != "system"):
+                building.problems.append(_NO_TEXTS)
             answered = {s.call_id for s in talk.said if s.role == "tool" and s.call_id}
             for one in talk.said:
                 span = results.get((talk.trace, one.call_id or ""))

@@ -118,6 +118,7 @@ def _parts(message: Any) -> Iterator[Said]:
         return
     texts: list[str] = []
     calls: list[ToolCall] = []
+    results = 0
     for part in whole["parts"]:
         one = mapping(part)
         kind = as_text(one.get("type"))
@@ -130,9 +131,10 @@ def _parts(message: Any) -> Iterator[Said]:
             if texts or calls:
                 yield Said(role, "\n".join(texts), tuple(calls))
                 texts, calls = [], []
+            results += 1
             result = next((one[key] for key in ("response", "result", "content", kind) if key in one), None)
             yield Said("tool", result_text(result), (), as_text(one.get("id")) or None, name_of(one, "name"))
-    if texts or calls or role != "tool":
+    if texts or calls or not results:
         yield Said(role, "\n".join(texts), tuple(calls))
 
 
@@ -160,8 +162,7 @@ def _numbered(span: Span, path: str) -> list[Said]:
 
 def _events(span: Span) -> tuple[list[Said], list[Said]]:
     """One event a message, as the conventions had it before; also listed in an attribute."""
-    listed = [(as_text(mapping(e).get("event", e).get("name") if isinstance(mapping(e).get("event"), Mapping) else mapping(e).get("event.name")),
-               mapping(e)) for e in items(parsed(span.get("events")))]  # fmt: skip
+    listed = [(as_text(mapping(e).get("event.name")), dict(mapping(e))) for e in items(parsed(_plain(span.get("events"))))]
     given: list[Said] = []
     made: list[Said] = []
     for name, attributes in [*span.events, *listed]:
