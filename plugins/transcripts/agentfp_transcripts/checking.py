@@ -115,7 +115,9 @@ class Summary:
         self.answers += len(checked.answers)
         self.failures += len(checked.failures)
         self.unanswered += not checked.answers
-        self.without_results += len(answers_of(checked.transcript, every=True)) - len(answers_of(checked.transcript))
+        judged = {answer.index for answer in checked.answers}
+        early = set(answers_of(checked.transcript, every=True)) - set(answers_of(checked.transcript))
+        self.without_results += len(early - judged)
         for answer in checked.answers:
             self.flagged += bool(answer.new)
             self.known += len(answer.findings) - len(answer.new)

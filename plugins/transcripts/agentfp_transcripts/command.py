@@ -105,7 +105,7 @@ def check(
         outputs.append(_page(html))
     summary, findings = Summary(), []
     problems: list[Problem] = []
-    for checked in _progress(_judged(paths, readers, judging, problems), summary, quiet=form is Form.TABLE or explain is not None):
+    for checked in _progress(_judged(paths, readers, judging, problems), summary):
         summary.add(checked)
         if write_baseline is not None:
             findings += [(checked.transcript.id, f.answer, f.value.kind, f.value.text) for a in checked.answers for f in a.findings]
@@ -119,7 +119,7 @@ def check(
 
         write_baseline.write_text(baseline_json(findings), encoding="utf-8", errors="backslashreplace")
     out().flush()
-    _tell(summary, problems, html)
+    _tell(summary, html)
     leave(_code(summary, fail_on))
 
 
@@ -195,9 +195,9 @@ def _judged(paths: Sequence[str], readers: Readers, judging: Check, problems: li
             yield judging.check(one)
 
 
-def _progress(found: Iterator[Checked], summary: Summary, *, quiet: bool) -> Iterator[Checked]:
+def _progress(found: Iterator[Checked], summary: Summary) -> Iterator[Checked]:
     """On a terminal, while nothing else is printed there: how far it is."""
-    if not sys.stderr.isatty() or (quiet and out().isatty()) or out().isatty():
+    if not sys.stderr.isatty() or out().isatty():
         yield from found
         return
     from agentfp.commands import console
@@ -209,27 +209,26 @@ def _progress(found: Iterator[Checked], summary: Summary, *, quiet: bool) -> Ite
             status.update(f"[dim]{told}[/dim]")
 
 
-def _tell(summary: Summary, problems: Sequence[Problem], html: Path | None) -> None:
+def _tell(summary: Summary, html: Path | None) -> None:
     """The summary, to stderr."""
     values = ", ".join(f"{count} {verdict}" for verdict, count in summary.values.items())
     judged = f"{_count(summary.transcripts, 'transcript')}, {_count(summary.answers, 'answer')} judged"
     note(f"{judged}, {_count(sum(summary.values.values()), 'value')}: {values}")
     if summary.strong or summary.weak:
         known = f", {summary.known} more are known" if summary.known else ""
-        note(f"{_count(summary.flagged, 'answer')} hold unsupported values: {summary.strong} strong, {summary.weak} weak{known}", "red")
+        note(f"{_count(summary.flagged, 'answer')} with unsupported values: {summary.strong} strong, {summary.weak} weak{known}", "red")
     elif summary.known:
         note(f"nothing new; {_count(summary.known, 'finding')} of the baseline still there", "green")
     elif summary.answers:
         note("no unsupported value", "green")
-    for count, text in (
-        (summary.without_results, "answers that no tool result stands before were not checked (--all checks them)"),
-        (summary.unanswered, "transcripts hold no answer to check"),
-        (sum(problem.skipped for problem in problems), "notes on what was found in folders and left alone"),
-        (summary.unread, "places could not be read, see above"),
-        (summary.failures, "times a judge failed, see above"),
+    for count, what, text in (
+        (summary.without_results, "answer", "before any tool result (--all checks them too)"),
+        (summary.unanswered, "transcript", "without an answer to check"),
+        (summary.unread, "place", "that could not be read, see above"),
+        (summary.failures, "time", "that a judge failed, see above"),
     ):
-        if count and not text.startswith("notes"):
-            note(f"not checked: {count} {text}", "yellow")
+        if count:
+            note(f"not checked: {_count(count, what)} {text}", "yellow")
     if html is not None:
         note(f"page written to {html}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
@@ -13,6 +13,7 @@ from agentfp_transcripts.files import Source
 from agentfp_transcripts.problems import Problem
 
 _BAD_BYTES = "bytes that are no UTF-8 were replaced"
+_LONG_NUMBER = "holds a number of too many digits"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -93,7 +94,7 @@ def _numbered(lines: Iterable[bytes | Problem]) -> Iterator[tuple[int, str, tupl
     for number, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             yield line
-        elif line.strip():
+        elif line := line.rstrip():
             try:
                 yield number, line.decode("utf-8"), ()
             except UnicodeDecodeError:
@@ -108,8 +109,8 @@ def _parse(text: str) -> tuple[Any, str | None]:
         return None, f"is not JSON: {error.msg} at column {error.colno}" if error.lineno == 1 else f"is not JSON: {error.msg}"
     except RecursionError:
         return None, "is nested too deeply"
-    except ValueError as error:  # a number of too many digits
-        return None, f"is not JSON that can be read: {error}"
+    except ValueError:  # Python refuses to read such a number
+        return None, _LONG_NUMBER
 
 
 def _lines(lines: Iterable[tuple[int, str, tuple[str, ...]] | Problem], source: Source) -> Iterator[Document | Problem]:
@@ -135,7 +136,7 @@ def _text(
         else:
             taken.append(more)
     notes = tuple(dict.fromkeys(note for _, _, some in taken for note in some))
-    found, problem = _several("".join(text for _, text, _ in taken))
+    found, problem = _several("\n".join(text for _, text, _ in taken), [number for number, _, _ in taken])
     if found and problem is None:
         alone = len(found) == 1
         for count, value in enumerate(found, 1):
@@ -147,8 +148,8 @@ def _text(
     yield from broken
 
 
-def _several(text: str) -> tuple[list[Any], str | None]:
-    """The documents that stand in a text one after the other."""
+def _several(text: str, numbers: Sequence[int]) -> tuple[list[Any], str | None]:
+    """The documents that stand in a text one after the other; each line of it has a number."""
     decoder = json.JSONDecoder()
     found: list[Any] = []
     position, size = 0, len(text)
@@ -159,10 +160,11 @@ def _several(text: str) -> tuple[list[Any], str | None]:
         try:
             value, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            return found, f"is not JSON: {error.msg} in line {text.count(chr(10), 0, error.pos) + 1}, column {error.colno}"
+            number = numbers[min(text.count("\n", 0, error.pos), len(numbers) - 1)]
+            return found, f"is not JSON: {error.msg} in line {number}, column {error.colno}"
         except RecursionError:
             return found, "is nested too deeply"
-        except ValueError as error:
-            return found, f"is not JSON that can be read: {error}"
+        except ValueError:
+            return found, _LONG_NUMBER
         found.append(value)
     return found, None

@@ -22,7 +22,10 @@ def reply(*content: dict[str, Any], stop: str = "end_turn") -> dict[str, Any]:
 
 CALLING = reply({"type": "tool_use", "id": "c1", "name": "price", "input": {"city": "Oslo"}}, stop="tool_use")
 ANSWERING = reply({"type": "thinking", "thinking": "Easy.", "signature": "x"}, {"type": "text", "text": ANSWER})
-RESULTS = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": json.dumps(RESULT)}]}]}
+RESULTS = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": json.dumps(RESULT)}]}],
+}
 ASKING = {"role": "user", "content": ASKED}
 REQUEST = {
     "model": "m", "max_tokens": 99, "system": [{"type": "text", "text": "Be brief."}],
@@ -92,7 +95,11 @@ def test_tools_that_the_vendor_runs_stand_between_parts_of_the_answer() -> None:
 def test_an_error_of_a_tool_that_the_vendor_runs() -> None:
     answering = reply(
         {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
-        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": {"type": "web_search_tool_result_error", "error_code": "unavailable"}},
+        {
+            "type": "web_search_tool_result",
+            "tool_use_id": "s1",
+            "content": {"type": "web_search_tool_result_error", "error_code": "unavailable"},
+        },
         {"type": "text", "text": "I could not search."},
     )
     assert "unavailable" in failed(read_one([ASKING, answering], "anthropic"))[0]

@@ -47,7 +47,13 @@ def test_parts_of_a_result() -> None:
 
 def test_helpers_that_are_embedded() -> None:
     asking = {**STEPS[1], "step_id": 1}
-    helper = {"schema_version": "ATIF-v1.7", "trajectory_id": "h1", "session_id": "s1", "agent": {"name": "h", "version": "1"}, "steps": [asking]}
+    helper = {
+        "schema_version": "ATIF-v1.7",
+        "trajectory_id": "h1",
+        "session_id": "s1",
+        "agent": {"name": "h", "version": "1"},
+        "steps": [asking],
+    }
     main, second = read_all(trajectory(trajectory_id="t1", subagent_trajectories=[helper]))
     assert (main.id, second.id) == ("t1", "t1/h1")
     assert told(second) == CONVERSATION[1:2]

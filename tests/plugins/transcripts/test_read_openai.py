@@ -48,7 +48,9 @@ def test_chat_in_the_forms_that_tools_write(data: Any) -> None:
     assert [m.turn for m in transcript.messages] == [0, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("key", "value", "name"), [("id", "t1", "t1"), ("conversation_id", "c", "c"), ("task_id", 7, "7"), ("x", 1, "made")])
+@pytest.mark.parametrize(
+    ("key", "value", "name"), [("id", "t1", "t1"), ("conversation_id", "c", "c"), ("task_id", 7, "7"), ("x", 1, "made")]
+)
 def test_a_transcript_is_called_what_its_data_calls_it(key: str, value: Any, name: str) -> None:
     assert read_one({key: value, "messages": MESSAGES}, "openai-chat").id == name
 
@@ -59,8 +61,14 @@ def test_the_tools_of_a_request_are_kept() -> None:
 
 
 def test_content_parts_and_what_is_no_text() -> None:
-    parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}, {"type": "text", "text": "here"}]
-    transcript = read_one([{"role": "user", "content": parts}, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}], "openai-chat")
+    parts = [
+        {"type": "text", "text": "Look"},
+        {"type": "image_url", "image_url": {"url": "https://x/y.png"}},
+        {"type": "text", "text": "here"},
+    ]
+    transcript = read_one(
+        [{"role": "user", "content": parts}, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}], "openai-chat"
+    )
     assert told(transcript) == [("user", "Look\nhere"), ("assistant", "No.")]
     assert transcript.problems == ("1 part of type 'image_url' cannot be read as text",)
 
@@ -140,10 +148,31 @@ def test_calls_in_a_row_are_of_one_message() -> None:
 
 def test_tools_of_the_vendor() -> None:
     found = response(
-        {"type": "file_search_call", "id": "fs", "status": "completed", "queries": ["oslo"], "results": [{"text": "1234", "filename": "a.txt"}]},
-        {"type": "code_interpreter_call", "id": "ci", "status": "completed", "code": "1+1", "container_id": "x", "outputs": [{"type": "logs", "logs": "2"}]},
+        {
+            "type": "file_search_call",
+            "id": "fs",
+            "status": "completed",
+            "queries": ["oslo"],
+            "results": [{"text": "1234", "filename": "a.txt"}],
+        },
+        {
+            "type": "code_interpreter_call",
+            "id": "ci",
+            "status": "completed",
+            "code": "1+1",
+            "container_id": "x",
+            "outputs": [{"type": "logs", "logs": "2"}],
+        },
         {"type": "mcp_call", "id": "m1", "name": "price", "server_label": "s", "arguments": "{}", "output": "1234", "error": None},
-        {"type": "mcp_call", "id": "m2", "name": "price", "server_label": "s", "arguments": "{}", "output": None, "error": {"type": "http_error", "code": 503, "message": "down"}},
+        {
+            "type": "mcp_call",
+            "id": "m2",
+            "name": "price",
+            "server_label": "s",
+            "arguments": "{}",
+            "output": None,
+            "error": {"type": "http_error", "code": 503, "message": "down"},
+        },
         {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search", "query": "oslo"}},
         ANSWER_ITEM,
     )

@@ -30,7 +30,10 @@ class Price(BaseModel):
 def scripted(*replies: ModelResponse) -> FunctionModel:
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         made = replies[sum(isinstance(m, ModelResponse) for m in messages)]
-        parts = [ToolCallPart(info.output_tools[0].name, p.args, p.tool_call_id) if getattr(p, "tool_name", "") == "OUTPUT" else p for p in made.parts]
+        parts = [
+            ToolCallPart(info.output_tools[0].name, p.args, p.tool_call_id) if getattr(p, "tool_name", "") == "OUTPUT" else p
+            for p in made.parts
+        ]
         return ModelResponse(parts=parts)
 
     return FunctionModel(answer)

@@ -64,7 +64,10 @@ class Tracing:
     def phoenix(self) -> Any:
         """As Phoenix's server lists spans."""
         keys = ("name", "context", "parent_id", "start_time", "attributes")
-        return {"data": [{**{key: span[key] for key in keys}, "status_code": span["status"]["status_code"]} for span in self.printed()], "next_cursor": None}
+        return {
+            "data": [{**{key: span[key] for key in keys}, "status_code": span["status"]["status_code"]} for span in self.printed()],
+            "next_cursor": None,
+        }
 
 
 FORMS: dict[str, Callable[[Tracing], Any]] = {
@@ -164,7 +167,9 @@ def test_events_of_the_older_conventions(tracing: Tracing) -> None:
         span.add_event("gen_ai.system.message", {"content": "Be brief."})
         span.add_event("gen_ai.user.message", {"content": ASKED})
         span.add_event("gen_ai.choice", {"index": 0, "message": json.dumps({"role": "assistant", "tool_calls": CALLS})})
-    with tracing.tracer.start_as_current_span("chat m", attributes={"gen_ai.operation.name": "chat"}, context=trace.set_span_in_context(span)) as span:
+    with tracing.tracer.start_as_current_span(
+        "chat m", attributes={"gen_ai.operation.name": "chat"}, context=trace.set_span_in_context(span)
+    ) as span:
         span.add_event("gen_ai.system.message", {"content": "Be brief."})
         span.add_event("gen_ai.user.message", {"content": ASKED})
         span.add_event("gen_ai.assistant.message", {"tool_calls": json.dumps(CALLS)})
@@ -233,7 +238,12 @@ SAYS = {"role": "assistant", "content": ANSWER}
 
 
 def model_call(tracing: Tracing, given: Sequence[dict[str, Any]], said: dict[str, Any], **more: str) -> None:
-    attributes = {SA.OPENINFERENCE_SPAN_KIND: "LLM", **messages(SA.LLM_INPUT_MESSAGES, given), **messages(SA.LLM_OUTPUT_MESSAGES, [said]), **more}
+    attributes = {
+        SA.OPENINFERENCE_SPAN_KIND: "LLM",
+        **messages(SA.LLM_INPUT_MESSAGES, given),
+        **messages(SA.LLM_OUTPUT_MESSAGES, [said]),
+        **more,
+    }
     with tracing.tracer.start_as_current_span("ChatCompletion", attributes=attributes):
         pass
 
@@ -247,7 +257,9 @@ def tool_span(tracing: Tracing, result: str, *, fails: bool = False) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_open_inference(tracing: Tracing, form: str) -> None:
-    with tracing.tracer.start_as_current_span("agent", attributes={SA.OPENINFERENCE_SPAN_KIND: "AGENT", SA.INPUT_VALUE: ASKED, SA.OUTPUT_VALUE: ANSWER}):
+    with tracing.tracer.start_as_current_span(
+        "agent", attributes={SA.OPENINFERENCE_SPAN_KIND: "AGENT", SA.INPUT_VALUE: ASKED, SA.OUTPUT_VALUE: ANSWER}
+    ):
         model_call(tracing, GIVEN, WANTS)
         tool_span(tracing, json.dumps(RESULT))
         model_call(tracing, [*GIVEN, WANTS, GOT], SAYS)
@@ -306,7 +318,9 @@ def test_an_answer_that_was_asked_for_twice_is_told_twice(tracing: Tracing) -> N
 def test_a_session_of_several_traces(tracing: Tracing) -> None:
     session = {SA.SESSION_ID: "s1"}
     model_call(tracing, [*GIVEN, WANTS, GOT], SAYS, **session)
-    model_call(tracing, [*GIVEN, WANTS, GOT, SAYS, {"role": "user", "content": "Sure?"}], {"role": "assistant", "content": "Yes."}, **session)
+    model_call(
+        tracing, [*GIVEN, WANTS, GOT, SAYS, {"role": "user", "content": "Sure?"}], {"role": "assistant", "content": "Yes."}, **session
+    )
     transcript = read_one(tracing.otlp(), "spans")
     assert transcript.id == "s1"
     assert told(transcript) == [*CONVERSATION, ("user", "Sure?"), ("assistant", "Yes.")]

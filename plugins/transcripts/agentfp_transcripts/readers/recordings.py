@@ -28,6 +28,8 @@ class RecordingReader:
         Raises:
             TranscriptError: the lines are no recording, of another version, or broken.
         """
+        if not isinstance(data, list):
+            raise TranscriptError(f"{source}: a recording is a file of JSON lines, got one {type(data).__name__}")
         try:
             record = Record.from_lines(data)
             return list(self._of(record, record.root_id or id, source))
