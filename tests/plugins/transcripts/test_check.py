@@ -210,7 +210,9 @@ def test_a_judge_that_is_not_installed(check: Checker, write: Any) -> None:
 
 
 def test_a_further_judge_stands_beside_the_main_one(check: Checker, write: Any, site: PluginDist) -> None:
-    module = "from test_judges import Numbers\nclass Digits(Numbers):\n    name = 'digits'\n    def __init__(self):\n        super().__init__(least=4)\n"
+    module = (
+        "from test_judges import Numbers\nclass Digits(Numbers):\n    name = 'digits'\n    def __init__(self):\n        self.least = 4\n"
+    )
     site("agentfp-digits", entry_points={"agentfp.judges": {"digits": "digits:Digits"}}, modules={"digits": module})
     done = check(write(conversation("a", "1234, 999 and 55555")), "--plugin", "digits", "--json", "--fail-on", "any")
     (answer,) = done.lines[0]["answers"]
@@ -295,10 +297,10 @@ def test_each_line_is_judged_when_it_comes(site: PluginDist, folder: Path) -> No
     assert running.stdin is not None
     assert running.stdout is not None
     with running:
-        for id in ("a", "b", "c"):
-            running.stdin.write(json.dumps(conversation(id, "1234")).encode() + b"\n")
+        for name in ("a", "b", "c"):
+            running.stdin.write(json.dumps(conversation(name, "1234")).encode() + b"\n")
             running.stdin.flush()
-            if id != "a":  # one line is read ahead, to tell lines from a document
+            if name != "a":  # one line is read ahead, to tell lines from a document
                 assert json.loads(running.stdout.readline())["answers"][0]["index"] == 3
         running.stdin.close()
         assert json.loads(running.stdout.read())["id"] == "c"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sarif_pydantic import Sarif
+from sarif_pydantic import Sarif  # type: ignore[import-untyped]
 
 from tests.plugins.transcripts.conftest import Checker
 from tests.plugins.transcripts.test_check import conversation

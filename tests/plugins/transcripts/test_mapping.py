@@ -122,8 +122,15 @@ def test_all_that_is_wrong_with_a_map_is_told_at_once(check: Checker, folder: Pa
     )
     done = check("t.json", "--map", "map.toml")
     assert done.code == Code.USAGE
-    for words in ("did you mean 'messages'?", "id must be a JSON path", "'$.[' is no JSON path", "did you mean 'assistant'?", "did you mean 'content'?",
-                  "call must be a table", "messages is missing"):  # fmt: skip
+    for words in (
+        "did you mean 'messages'?",
+        "id must be a JSON path",
+        "'$.[' is no JSON path",
+        "did you mean 'assistant'?",
+        "did you mean 'content'?",
+        "call must be a table",
+        "messages is missing",
+    ):
         assert words in done.err
 
 

@@ -47,8 +47,8 @@ class Reader(HTMLParser):
         self._ids.pop()
 
     def handle_data(self, data: str) -> None:
-        for id in filter(None, self._ids):
-            self.texts[id] = self.texts.get(id, "") + data
+        for name in filter(None, self._ids):
+            self.texts[name] = self.texts.get(name, "") + data
 
     def of(self, tag: str, css: str | None = None) -> list[dict[str, str]]:
         return [attrs for name, attrs in self.tags if name == tag and (css is None or css in attrs.get("class", "").split())]

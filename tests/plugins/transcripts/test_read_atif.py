@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nat.atif import Trajectory
+from nat.atif import Trajectory  # type: ignore[import-untyped]
 
 from tests.plugins.transcripts.telling import ANSWER, ASKED, CONVERSATION, RESULT, read_all, read_one, told
 
@@ -23,7 +23,8 @@ STEPS: list[dict[str, Any]] = [
 
 def trajectory(steps: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
     data = {"schema_version": "ATIF-v1.7", "session_id": "s1", "agent": {"name": "a", "version": "1"}, "steps": steps or STEPS, **more}
-    return Trajectory.model_validate(data).model_dump(mode="json", exclude_none=True)
+    made: dict[str, Any] = Trajectory.model_validate(data).model_dump(mode="json", exclude_none=True)
+    return made
 
 
 def test_a_trajectory() -> None:

@@ -93,10 +93,10 @@ def test_blocks_of_content() -> None:
 def test_older_and_rarer_messages() -> None:
     older = AIMessage("", additional_kwargs={"function_call": {"name": "price", "arguments": '{"city":"Oslo"}'}})
     messages = [
-        ChatMessage("Be brief.", role="developer"),
+        ChatMessage(content="Be brief.", role="developer"),
         HumanMessage(ASKED),
         older,
-        FunctionMessage(json.dumps(RESULT), name="price"),
+        FunctionMessage(content=json.dumps(RESULT), name="price"),
         AIMessageChunk(content=ANSWER),
     ]
     assert told(read_one(messages_to_dict(messages), "langchain")) == CONVERSATION

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from openinference.semconv.trace import MessageAttributes as MA
-from openinference.semconv.trace import SpanAttributes as SA
-from openinference.semconv.trace import ToolCallAttributes as TA
+from openinference.semconv.trace import MessageAttributes, SpanAttributes, ToolCallAttributes
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.json.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -218,16 +216,16 @@ def messages(path: str, said: Sequence[dict[str, Any]]) -> dict[str, str]:
     made = {}
     for number, one in enumerate(said):
         base = f"{path}.{number}"
-        made[f"{base}.{MA.MESSAGE_ROLE}"] = one["role"]
+        made[f"{base}.{MessageAttributes.MESSAGE_ROLE}"] = one["role"]
         if "content" in one:
-            made[f"{base}.{MA.MESSAGE_CONTENT}"] = one["content"]
+            made[f"{base}.{MessageAttributes.MESSAGE_CONTENT}"] = one["content"]
         if "tool_call_id" in one:
-            made[f"{base}.{MA.MESSAGE_TOOL_CALL_ID}"] = one["tool_call_id"]
+            made[f"{base}.{MessageAttributes.MESSAGE_TOOL_CALL_ID}"] = one["tool_call_id"]
         for index, wanted in enumerate(one.get("tool_calls", ())):
-            inner = f"{base}.{MA.MESSAGE_TOOL_CALLS}.{index}"
-            made[f"{inner}.{TA.TOOL_CALL_ID}"] = wanted["id"]
-            made[f"{inner}.{TA.TOOL_CALL_FUNCTION_NAME}"] = wanted["function"]["name"]
-            made[f"{inner}.{TA.TOOL_CALL_FUNCTION_ARGUMENTS_JSON}"] = wanted["function"]["arguments"]
+            inner = f"{base}.{MessageAttributes.MESSAGE_TOOL_CALLS}.{index}"
+            made[f"{inner}.{ToolCallAttributes.TOOL_CALL_ID}"] = wanted["id"]
+            made[f"{inner}.{ToolCallAttributes.TOOL_CALL_FUNCTION_NAME}"] = wanted["function"]["name"]
+            made[f"{inner}.{ToolCallAttributes.TOOL_CALL_FUNCTION_ARGUMENTS_JSON}"] = wanted["function"]["arguments"]
     return made
 
 
@@ -239,9 +237,9 @@ SAYS = {"role": "assistant", "content": ANSWER}
 
 def model_call(tracing: Tracing, given: Sequence[dict[str, Any]], said: dict[str, Any], **more: str) -> None:
     attributes = {
-        SA.OPENINFERENCE_SPAN_KIND: "LLM",
-        **messages(SA.LLM_INPUT_MESSAGES, given),
-        **messages(SA.LLM_OUTPUT_MESSAGES, [said]),
+        SpanAttributes.OPENINFERENCE_SPAN_KIND: "LLM",
+        **messages(SpanAttributes.LLM_INPUT_MESSAGES, given),
+        **messages(SpanAttributes.LLM_OUTPUT_MESSAGES, [said]),
         **more,
     }
     with tracing.tracer.start_as_current_span("ChatCompletion", attributes=attributes):
@@ -249,7 +247,12 @@ def model_call(tracing: Tracing, given: Sequence[dict[str, Any]], said: dict[str
 
 
 def tool_span(tracing: Tracing, result: str, *, fails: bool = False) -> None:
-    attributes = {SA.OPENINFERENCE_SPAN_KIND: "TOOL", SA.TOOL_NAME: "price", "tool_call.id": "c1", SA.OUTPUT_VALUE: result}
+    attributes = {
+        SpanAttributes.OPENINFERENCE_SPAN_KIND: "TOOL",
+        SpanAttributes.TOOL_NAME: "price",
+        "tool_call.id": "c1",
+        SpanAttributes.OUTPUT_VALUE: result,
+    }
     with tracing.tracer.start_as_current_span("price", attributes=attributes) as span:
         if fails:
             span.set_status(StatusCode.ERROR)
@@ -258,7 +261,12 @@ def tool_span(tracing: Tracing, result: str, *, fails: bool = False) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_open_inference(tracing: Tracing, form: str) -> None:
     with tracing.tracer.start_as_current_span(
-        "agent", attributes={SA.OPENINFERENCE_SPAN_KIND: "AGENT", SA.INPUT_VALUE: ASKED, SA.OUTPUT_VALUE: ANSWER}
+        "agent",
+        attributes={
+            SpanAttributes.OPENINFERENCE_SPAN_KIND: "AGENT",
+            SpanAttributes.INPUT_VALUE: ASKED,
+            SpanAttributes.OUTPUT_VALUE: ANSWER,
+        },
     ):
         model_call(tracing, GIVEN, WANTS)
         tool_span(tracing, json.dumps(RESULT))
@@ -267,16 +275,17 @@ def test_open_inference(tracing: Tracing, form: str) -> None:
 
 
 def test_lists_that_a_table_of_phoenix_holds_whole() -> None:
+    role, content = MessageAttributes.MESSAGE_ROLE, MessageAttributes.MESSAGE_CONTENT
     row = {
         "name": "ChatCompletion", "context.trace_id": "t", "context.span_id": "s", "span_kind": "LLM", "start_time": "2026-01-01T00:00:00",
-        "attributes.llm.input_messages": [{MA.MESSAGE_ROLE: "user", MA.MESSAGE_CONTENT: ASKED}, {MA.MESSAGE_ROLE: "tool", MA.MESSAGE_CONTENT: "1234"}],
-        "attributes.llm.output_messages": [{MA.MESSAGE_ROLE: "assistant", MA.MESSAGE_CONTENT: ANSWER}],
+        "attributes.llm.input_messages": [{role: "user", content: ASKED}, {role: "tool", content: "1234"}],
+        "attributes.llm.output_messages": [{role: "assistant", content: ANSWER}],
     }  # fmt: skip
     assert told(read_one([row], "spans")) == [("user", ASKED), ("tool", None, 1234), ("assistant", ANSWER)]
 
 
 def test_a_result_that_only_the_tools_span_holds(tracing: Tracing) -> None:
-    with tracing.tracer.start_as_current_span("agent", attributes={SA.OPENINFERENCE_SPAN_KIND: "AGENT"}):
+    with tracing.tracer.start_as_current_span("agent", attributes={SpanAttributes.OPENINFERENCE_SPAN_KIND: "AGENT"}):
         model_call(tracing, GIVEN, WANTS)
         tool_span(tracing, json.dumps(RESULT))
         model_call(tracing, [*GIVEN, WANTS], SAYS)
@@ -284,7 +293,7 @@ def test_a_result_that_only_the_tools_span_holds(tracing: Tracing) -> None:
 
 
 def test_a_failed_tool_by_the_status_of_its_span(tracing: Tracing) -> None:
-    with tracing.tracer.start_as_current_span("agent", attributes={SA.OPENINFERENCE_SPAN_KIND: "AGENT"}):
+    with tracing.tracer.start_as_current_span("agent", attributes={SpanAttributes.OPENINFERENCE_SPAN_KIND: "AGENT"}):
         model_call(tracing, GIVEN, WANTS)
         tool_span(tracing, "boom", fails=True)
         model_call(tracing, [*GIVEN, WANTS, {**GOT, "content": "boom"}], SAYS)
@@ -292,15 +301,15 @@ def test_a_failed_tool_by_the_status_of_its_span(tracing: Tracing) -> None:
 
 
 def test_an_agent_whose_model_calls_were_not_traced(tracing: Tracing) -> None:
-    attributes = {SA.OPENINFERENCE_SPAN_KIND: "AGENT", SA.INPUT_VALUE: ASKED, SA.OUTPUT_VALUE: ANSWER}
+    attributes = {SpanAttributes.OPENINFERENCE_SPAN_KIND: "AGENT", SpanAttributes.INPUT_VALUE: ASKED, SpanAttributes.OUTPUT_VALUE: ANSWER}
     with tracing.tracer.start_as_current_span("agent", attributes=attributes):
         tool_span(tracing, json.dumps(RESULT))
     assert told(read_one(tracing.otlp(), "spans")) == [("user", ASKED), ("tool", "price", RESULT), ("assistant", ANSWER)]
 
 
 def test_what_a_retriever_found_stands_before_the_answer(tracing: Tracing) -> None:
-    found = {SA.OPENINFERENCE_SPAN_KIND: "RETRIEVER", "retrieval.documents.0.document.content": "Oslo: 1234"}
-    with tracing.tracer.start_as_current_span("chain", attributes={SA.OPENINFERENCE_SPAN_KIND: "CHAIN"}):
+    found = {SpanAttributes.OPENINFERENCE_SPAN_KIND: "RETRIEVER", "retrieval.documents.0.document.content": "Oslo: 1234"}
+    with tracing.tracer.start_as_current_span("chain", attributes={SpanAttributes.OPENINFERENCE_SPAN_KIND: "CHAIN"}):
         with tracing.tracer.start_as_current_span("search", attributes=found):
             pass
         model_call(tracing, GIVEN, SAYS)
@@ -309,14 +318,14 @@ def test_what_a_retriever_found_stands_before_the_answer(tracing: Tracing) -> No
 
 
 def test_an_answer_that_was_asked_for_twice_is_told_twice(tracing: Tracing) -> None:
-    with tracing.tracer.start_as_current_span("chain", attributes={SA.OPENINFERENCE_SPAN_KIND: "CHAIN"}):
+    with tracing.tracer.start_as_current_span("chain", attributes={SpanAttributes.OPENINFERENCE_SPAN_KIND: "CHAIN"}):
         for text in ("1234", "1235"):
             model_call(tracing, [*GIVEN, WANTS, GOT], {"role": "assistant", "content": text})
     assert [t.messages[-1].content for t in read_all(tracing.otlp())] == ["1234", "1235"]
 
 
 def test_a_session_of_several_traces(tracing: Tracing) -> None:
-    session = {SA.SESSION_ID: "s1"}
+    session = {SpanAttributes.SESSION_ID: "s1"}
     model_call(tracing, [*GIVEN, WANTS, GOT], SAYS, **session)
     model_call(
         tracing, [*GIVEN, WANTS, GOT, SAYS, {"role": "user", "content": "Sure?"}], {"role": "assistant", "content": "Yes."}, **session

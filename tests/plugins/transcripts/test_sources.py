@@ -307,17 +307,19 @@ def test_a_reader_of_another_distribution(here: Path) -> None:
 
 # --- whatever data -------------------------------------------------------------------------------------------------------------
 
-NAMES = st.sampled_from(
-    ["role", "content", "messages", "type", "parts", "kind", "tool_calls", "input", "output", "steps", "resourceSpans", "spans", "attributes",
-     "span_id", "context", "data", "id", "lc", "kwargs", "schema_version", "observation", "results", "agentfp", "segment", "part_kind", "function",
-     "arguments", "args", "tool_call_id", "message", "sessionId", "name", "events", "choices", "status", "trace_id"]
-)  # fmt: skip
-WORDS = st.sampled_from(
-    ["user", "assistant", "tool", "system", "text", "tool_use", "tool_result", "request", "response", "text", "tool-call", "tool-return", "human",
-     "ai", "constructor", "ATIF-v1.7", "agent", "function_call", "function_call_output", "message", "output_text", "LLM", "chat", "{", "[1", ""]
-)  # fmt: skip
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=5)
-DATA = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=5), max_leaves=25)
+NAMES = """
+role content messages type parts kind tool_calls input output steps resourceSpans spans attributes span_id context data id lc kwargs
+schema_version observation results agentfp segment part_kind function arguments args tool_call_id message sessionId name events choices
+status trace_id
+"""
+WORDS = """
+user assistant tool system text tool_use tool_result request response tool-call tool-return human ai constructor ATIF-v1.7 agent
+function_call function_call_output message output_text LLM chat { [1
+"""
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(WORDS.split()) | st.text(max_size=5)
+DATA = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES.split()), inner, max_size=5), max_leaves=25
+)
 
 
 @given(DATA)
