@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {"supported": "green", "unverifiable": "yellow", "unsupported": "bold red"}
-_SHOWN = 3
+_SHOWN = 2
 """Sources that a row names; the count of the others follows."""
 
 
