@@ -83,9 +83,17 @@ def anthropic() -> None:
 
     def reply(*content: dict[str, Any]) -> dict[str, Any]:
         made = Message.model_validate(
-            {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": list(content), "stop_reason": "end_turn",
-             "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-        )  # fmt: skip
+            {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "model": "scripted",
+                "content": list(content),
+                "stop_reason": "end_turn",
+                "stop_sequence": None,
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            }
+        )
         return made.model_dump(mode="json", exclude_none=True)
 
     calling = reply({"type": "tool_use", "id": CALL_ID, "name": "search", "input": ARGUMENTS})
