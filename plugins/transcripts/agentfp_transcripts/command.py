@@ -201,12 +201,15 @@ def _progress(found: Iterator[Checked], summary: Summary) -> Iterator[Checked]:
         yield from found
         return
     from agentfp.commands import console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with console(stderr=True).status("[dim]reading[/dim]", spinner_style="dim") as status:
+    columns = (SpinnerColumn(style="dim"), TextColumn("[dim]{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True, redirect_stdout=False) as progress:  # stdout is the results'
+        task = progress.add_task("reading", total=None)
         for checked in found:
             yield checked
             told = f"{summary.transcripts} transcripts, {summary.answers} answers judged, {summary.flagged} flagged"
-            status.update(f"[dim]{told}[/dim]")
+            progress.update(task, description=told)
 
 
 def _tell(summary: Summary, html: Path | None) -> None:
