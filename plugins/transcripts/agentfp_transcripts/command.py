@@ -200,8 +200,9 @@ def _progress(found: Iterator[Checked], summary: Summary) -> Iterator[Checked]:
     if not sys.stderr.isatty() or out().isatty():
         yield from found
         return
-    from agentfp.commands import console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from agentfp.commands import console
 
     columns = (SpinnerColumn(style="dim"), TextColumn("[dim]{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True, redirect_stdout=False) as progress:  # stdout is the results'
