@@ -109,7 +109,7 @@ def _whole(
     if isinstance(data, list) and data and depth < 2:
         if any(readers.find(item) is not None for item in data[:20]):
             for number, item in enumerate(data):
-                yield from _whole(item, readers, f"{id}[{number}]", f"{place}[{number}]", notes=notes, depth=depth + 1)
+                yield from _whole(item, readers, f"{id}[{number}]", _below(place, f"[{number}]"), notes=notes, depth=depth + 1)
             return
     elif isinstance(data, dict):
         alone = readers.find([data])
@@ -119,12 +119,17 @@ def _whole(
         lists = [(key, value) for key, value in data.items() if isinstance(value, list) and value] if depth < 2 else []
         for key, value in lists:
             if readers.find(value) is not None or any(readers.find(item) is not None for item in value[:5]):
-                yield from _whole(value, readers, id, f"{place}.{key}", notes=notes, depth=depth + 1)
+                yield from _whole(value, readers, id, _below(place, f".{key}"), notes=notes, depth=depth + 1)
                 return
     if readers.only is not None:  # told what it is, though it does not look like it
         yield from _read(readers.only, data, id, place, notes)
         return
     yield Problem(place, _unknown(data), skipped=not asked)
+
+
+def _below(place: str, step: str) -> str:
+    """A place within a place: the file, its line, then a JSON path."""
+    return f"{place}{step}" if " $" in place else f"{place} ${step}"
 
 
 def _unknown(data: Any) -> str:
@@ -140,6 +145,9 @@ def _read(reader: TranscriptReader, data: Any, id: str, place: str, notes: tuple
         found = list(reader.read(data, id=id, source=place))
     except TranscriptError as error:
         yield Problem(place, str(error).removeprefix(f"{place}: "))
+        return
+    except RecursionError:
+        yield Problem(place, "is nested too deeply")
         return
     except Exception as error:  # whatever a reader did not foresee in foreign data
         yield Problem(place, f"reader {reader.name!r} failed on it: {type(error).__name__}")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sarif_pydantic import Sarif  # type: ignore[import-untyped]
 
+from agentfp_transcripts.formats.findings import Place, place_of
 from tests.plugins.transcripts.conftest import Checker
 from tests.plugins.transcripts.test_check import conversation
 from tests.plugins.transcripts.test_check import write as write
@@ -99,3 +100,19 @@ def test_where_several_files_are_judged_each_has_a_suite(check: Checker, write: 
     write(conversation("b", "999"), name="y.json")
     root = ET.fromstring(check("x.jsonl", "y.json", "--format", "junit").out)
     assert [(s.get("name"), s.get("failures")) for s in root] == [("x.jsonl", "0"), ("y.json", "1")]
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "line"),
+    [
+        ("t.jsonl:12", "t.jsonl", 12),
+        ("t.json", "t.json", 1),
+        ("a:b/t.json $[3]", "a:b/t.json", 1),
+        ("t.jsonl:7 $.runs[0]", "t.jsonl", 7),
+        ("t.json document 2", "t.json", 1),
+        ("stdin:4", "stdin", 4),
+        ("", "stdin", 1),
+    ],
+)
+def test_the_file_and_line_of_a_source(source: str, file: str, line: int) -> None:
+    assert place_of(source) == Place(file, line)

@@ -96,7 +96,10 @@ def test_stdin() -> None:
 def test_where_a_transcript_stands(here: Path) -> None:
     (here / "a.jsonl").write_text(f"\n{line('a')}\n")
     (here / "b.json").write_text(f"[{line('a')}]")
-    assert [cast("Transcript", t).source for t in read(["a.jsonl", "b.json"], readers=Readers())] == ["a.jsonl:2", "b.json[0]"]
+    (here / "c.jsonl").write_text(f'{{"runs": [{line("a")}]}}\n')
+    assert [cast("Transcript", t).source for t in read(["a.jsonl", "b.json", "c.jsonl"], readers=Readers())] == [
+        "a.jsonl:2", "b.json $[0]", "c.jsonl:1 $.runs[0]",
+    ]  # fmt: skip
 
 
 # --- folders and globs -----------------------------------------------------------------------------------------------------
@@ -216,6 +219,14 @@ def test_nan_and_keys_that_stand_twice(here: Path) -> None:
     assert isinstance(transcript, Transcript)
     assert transcript.id == "a"
     assert transcript.messages[0].content == '{"price": Infinity}'
+
+
+def test_data_that_is_nested_deeply(here: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    (here / "a.jsonl").write_text(f'{{"messages": [{{"role": "tool", "content": {deep}}}]}}\n{line("b")}\n')
+    found = list(read(["a.jsonl"], readers=Readers()))
+    assert len(found) == 2
+    assert isinstance(found[0], Transcript) or "nested too deeply" in found[0].text
 
 
 def test_a_file_that_may_not_be_read(here: Path) -> None:

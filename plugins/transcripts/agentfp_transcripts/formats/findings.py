@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agentfp.transcripts import Transcript
 from agentfp_transcripts.checking import Checked, Finding
 
-_LINE = re.compile(r"(?P<file>.*):(?P<line>\d+)\Z", re.DOTALL)
+_PLACE = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?: document \d+)?(?: \$.*)?\Z", re.DOTALL)
 _WORDS = {"strong": "stands nowhere in what the tools returned", "weak": "could not be traced to anything that the tools returned"}
 
 
@@ -25,12 +24,15 @@ class Place:
     line: int = 1
 
 
-def place_of(transcript: Transcript) -> Place:
-    """Where a transcript stands."""
-    found = _LINE.match(transcript.source)
-    if found is not None:
-        return Place(found["file"], int(found["line"]))
-    return Place(re.sub(r"(?:\[\d+\])+\Z", "", transcript.source) or "stdin")
+def place_of(source: str) -> Place:
+    """Where a transcript stands.
+
+    Args:
+        source: the file; of JSON lines with the line, of an item with its JSON path.
+    """
+    found = _PLACE.match(source)
+    assert found is not None
+    return Place(found["file"] or "stdin", int(found["line"] or 1))
 
 
 def level_of(finding: Finding) -> str:

@@ -21,7 +21,7 @@ class GitHub:
 
     def add(self, checked: Checked) -> None:
         """Write the commands of a transcript."""
-        place = place_of(checked.transcript)
+        place = place_of(checked.transcript.source)
         for answer in checked.answers:
             for finding in answer.new:
                 title = f"unsupported {finding.value.kind}"
@@ -33,7 +33,8 @@ class GitHub:
         """Write a command for what could not be read."""
         for problem in problems:
             if not problem.skipped:
-                self._write(_command("error", str(problem), title="transcript not read"))
+                place = place_of(problem.place)
+                self._write(_command("error", problem.text, file=place.file, line=str(place.line), title="transcript not read"))
 
 
 def _command(name: str, message: str, **properties: str) -> str:

@@ -26,7 +26,7 @@ class JUnit:
 
     def add(self, checked: Checked) -> None:
         """Add a case for each answer of a transcript."""
-        suite = self._suite(place_of(checked.transcript).file)
+        suite = self._suite(place_of(checked.transcript.source).file)
         for answer in checked.answers:
             case = self._case(suite, checked.transcript.id, f"answer {answer.index}")
             if answer.new:

@@ -33,7 +33,7 @@ class Sarif:
 
     def add(self, checked: Checked) -> None:
         """Add a result for each finding of a transcript; known ones are marked as unchanged."""
-        place = place_of(checked.transcript)
+        place = place_of(checked.transcript.source)
         for answer in checked.answers:
             for finding in answer.findings:
                 self._results.append(self._result(checked, finding, place))
