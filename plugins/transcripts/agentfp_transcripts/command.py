@@ -86,54 +86,48 @@ def check(
     agentfp's own recordings: one transcript, an array, JSON lines, exports.
     """
     from agentfp_transcripts.checking import Summary
-    from agentfp_transcripts.formats import output_of
 
     if as_json:
         form = Form.JSON
     readers = _readers(format_in, map_file)
     judging = _check(judge, plugin or (), settings or (), last=last, every=every, system=system, baseline=baseline)
-    outputs: list[Output] = []
-    if explain is not None:
-        from agentfp_transcripts.explaining import Explain
-
-        if not explain.strip():
-            raise CommandError("--explain takes a value, or a part of one")
-        outputs.append(Explain(explain, as_json=form is Form.JSON))
-    else:
-        outputs.append(output_of(form, _write))
-    if html is not None:
-        outputs.append(_page(html))
-    summary, findings = Summary(), []
+    outputs = _outputs(form, explain, html, write_baseline)
+    summary = Summary()
     problems: list[Problem] = []
     for checked in _progress(_judged(paths, readers, judging, problems), summary):
         summary.add(checked)
-        if write_baseline is not None:
-            findings += [(checked.transcript.id, f.answer, f.value.kind, f.value.text) for a in checked.answers for f in a.findings]
         for output in outputs:
             output.add(checked)
     summary.unread = sum(not problem.skipped for problem in problems)
     for output in outputs:
         output.end(summary, problems)
-    if write_baseline is not None:
-        from agentfp_transcripts.baseline import baseline_json
-
-        write_baseline.write_text(baseline_json(findings), encoding="utf-8", errors="backslashreplace")
     out().flush()
     _tell(summary, html)
     leave(_code(summary, fail_on))
 
 
-def _write(text: str) -> None:
-    print(text, end="", file=out())
-
-
-def _page(path: Path) -> Output:
+def _outputs(form: Form, explain: str | None, html: Path | None, write_baseline: Path | None) -> list[Output]:
+    """What is written of the check."""
+    from agentfp_transcripts.explaining import Explain
+    from agentfp_transcripts.formats import output_of
+    from agentfp_transcripts.formats.known import KnownFindings
     from agentfp_transcripts.page import Page
 
-    if path.is_dir() or not path.parent.is_dir():
-        wrong = "is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
-        raise CommandError(f"--html {path}: {wrong}")
-    return Page(path)
+    if explain is not None and not explain.strip():
+        raise CommandError("--explain takes a value, or a part of one")
+    for option, path in (("--html", html), ("--write-baseline", write_baseline)):
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise CommandError(f"{option} {path}: {'is a folder' if path.is_dir() else f'there is no folder {str(path.parent)!r}'}")
+    outputs: list[Output] = [output_of(form, _write) if explain is None else Explain(explain, as_json=form is Form.JSON)]
+    if html is not None:
+        outputs.append(Page(html))
+    if write_baseline is not None:
+        outputs.append(KnownFindings(write_baseline))
+    return outputs
+
+
+def _write(text: str) -> None:
+    print(text, end="", file=out())
 
 
 def _readers(name: str | None, map_file: Path | None) -> Readers:

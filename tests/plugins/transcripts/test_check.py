@@ -184,6 +184,12 @@ def test_a_baseline_leaves_what_is_new(check: Checker, write: Any, folder: Path)
     assert [line["answers"][0]["unsupported"] for line in done.lines] == [["999"], ["888"]]
 
 
+def test_a_baseline_that_cannot_be_written_is_told_before_the_work(check: Checker, write: Any) -> None:
+    done = check(write(conversation("a", "1")), "--write-baseline", "no/known.json")
+    assert (done.code, done.out) == (Code.USAGE, "")
+    assert "--write-baseline no/known.json: there is no folder 'no'" in done.err
+
+
 def test_what_is_no_baseline(check: Checker, write: Any, folder: Path) -> None:
     path = write(conversation("a", "1"))
     for text, words in (("{", "is no baseline"), ('{"version": 9}', "of version 9"), ('{"version": 1, "findings": [1]}', "is no baseline")):

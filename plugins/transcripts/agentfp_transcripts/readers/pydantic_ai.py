@@ -65,11 +65,7 @@ def _handed_over(messages: Sequence[Any]) -> set[str]:
     for message in messages:
         for part in items(mapping(message).get("parts")):
             one = mapping(part)
-            if (
-                one.get("part_kind") == "tool-return" and one.get("content") in _OUTPUT_DONE
-                if isinstance(one.get("content"), str)
-                else False
-            ):
+            if one.get("part_kind") == "tool-return" and as_text(one.get("content")) in _OUTPUT_DONE:
                 found.add(as_text(one.get("tool_call_id")))
     return found
 
