@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sarif_pydantic import Sarif  # type: ignore[import-untyped]
 
+from agentfp.testing import PluginDist
 from agentfp_transcripts.formats.findings import Place, place_of
 from tests.plugins.transcripts.conftest import Checker
 from tests.plugins.transcripts.test_check import conversation
@@ -89,6 +90,13 @@ def test_a_name_cannot_begin_a_command_of_its_own(check: Checker, write: Any, fo
     head, _, message = line.removeprefix("::error ").partition("::")
     assert "file=a%2Cline=9%3A%3Ax%250A.jsonl" in head
     assert "%0A" not in message.replace("\\n", "") or "\n" not in message
+
+
+def test_what_a_judge_says_when_it_fails_cannot_either(check: Checker, write: Any, site: PluginDist) -> None:
+    module = "class Evil:\n    name = 'evil'\n    def judge(self, transcript, answers):\n        raise RuntimeError('a\\n::error::b')\n"
+    site("agentfp-evil", entry_points={"agentfp.judges": {"evil": "evil_judge:Evil"}}, modules={"evil_judge": module})
+    (line,) = check(write(conversation("a", "1234")), "--plugin", "evil", "--format", "github").out.splitlines()
+    assert line.endswith("RuntimeError: a%0A::error::b")
 
 
 def test_lines_of_json_hold_hostile_texts(check: Checker, findings: str) -> None:

@@ -317,6 +317,18 @@ def test_what_a_retriever_found_stands_before_the_answer(tracing: Tracing) -> No
     assert told(transcript) == [*CONVERSATION[:2], ("tool", "search", "Oslo: 1234"), CONVERSATION[-1]]
 
 
+def test_a_model_call_that_two_instrumentations_tell_is_told_once(tracing: Tracing) -> None:
+    kind = {SpanAttributes.OPENINFERENCE_SPAN_KIND: "LLM"}
+    for given, said in ((GIVEN, WANTS), ([*GIVEN, WANTS, GOT], SAYS)):
+        inputs, outputs = messages(SpanAttributes.LLM_INPUT_MESSAGES, given), messages(SpanAttributes.LLM_OUTPUT_MESSAGES, [said])
+        session = {SpanAttributes.SESSION_ID: "s1"}
+        with tracing.tracer.start_as_current_span("ChatModel", attributes={**kind, **inputs, **outputs, **session}):
+            model_call(tracing, given, said, **session)
+            with tracing.tracer.start_as_current_span("completion", attributes={**kind, **inputs, **session}):
+                pass
+    assert told(read_one(tracing.otlp(), "spans")) == CONVERSATION
+
+
 def test_an_answer_that_was_asked_for_twice_is_told_twice(tracing: Tracing) -> None:
     with tracing.tracer.start_as_current_span("chain", attributes={SpanAttributes.OPENINFERENCE_SPAN_KIND: "CHAIN"}):
         for text in ("1234", "1235"):
