@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentfp_core.discovery import load, the_one
-from agentfp_core.entrypoints import JUDGES_GROUP, TRANSCRIPTS_GROUP, Entry, installed
+from agentfp_core.entrypoints import JUDGES_GROUP, TRANSCRIPTS_GROUP, Entry, installed, load, the_one
 from agentfp_core.errors import PluginLoadError
 from agentfp_core.transcripts import TranscriptJudge, TranscriptReader
 

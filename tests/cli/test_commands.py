@@ -86,8 +86,11 @@ sys.exit(main())
 
 
 @pytest.fixture
-def no_sisters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands of sister distributions, which a checkout has, count as not installed; those of the test's own are there."""
+def no_sisters(site: PluginDist, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of sister distributions, which a checkout has, count as not installed; those of the test's own are there.
+
+    The site comes before the patching, so that it is closed after what was patched is as before.
+    """
 
     def found() -> Mapping[str, tuple[Entry, ...]]:
         return {name: own for name, es in found_commands().items() if (own := tuple(e for e in es if not e.value.startswith("agentfp_")))}

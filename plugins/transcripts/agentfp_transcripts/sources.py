@@ -14,7 +14,7 @@ from agentfp_transcripts.jsontext import Document, documents
 from agentfp_transcripts.problems import Problem
 from agentfp_transcripts.registry import Readers
 
-__all__ = ["Problem", "Read", "read", "read_data"]
+__all__ = ["Read", "read", "read_data"]
 
 Read: TypeAlias = Transcript | Problem
 

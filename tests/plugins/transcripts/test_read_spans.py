@@ -319,7 +319,8 @@ def test_what_a_retriever_found_stands_before_the_answer(tracing: Tracing) -> No
 
 def test_a_model_call_that_two_instrumentations_tell_is_told_once(tracing: Tracing) -> None:
     kind = {SpanAttributes.OPENINFERENCE_SPAN_KIND: "LLM"}
-    for given, said in ((GIVEN, WANTS), ([*GIVEN, WANTS, GOT], SAYS)):
+    calls: list[tuple[list[dict[str, Any]], dict[str, Any]]] = [([*GIVEN], WANTS), ([*GIVEN, WANTS, GOT], SAYS)]
+    for given, said in calls:
         inputs, outputs = messages(SpanAttributes.LLM_INPUT_MESSAGES, given), messages(SpanAttributes.LLM_OUTPUT_MESSAGES, [said])
         session = {SpanAttributes.SESSION_ID: "s1"}
         with tracing.tracer.start_as_current_span("ChatModel", attributes={**kind, **inputs, **outputs, **session}):
