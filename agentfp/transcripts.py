@@ -1,6 +1,7 @@
 """The names for people who read transcripts of other frameworks or judge them."""
 
-from agentfp_core.errors import TranscriptError
+from agentfp_core.errors import PluginLoadError, TranscriptError
+from agentfp_core.transcript_parts import installed_judges, installed_readers, make_judge
 from agentfp_core.transcripts import (
     JudgedValue,
     Judgement,
@@ -15,6 +16,7 @@ from agentfp_core.transcripts import (
 __all__ = [
     "JudgedValue",
     "Judgement",
+    "PluginLoadError",
     "Severity",
     "Transcript",
     "TranscriptError",
@@ -22,4 +24,7 @@ __all__ = [
     "TranscriptReader",
     "ValueSource",
     "ValueVerdict",
+    "installed_judges",
+    "installed_readers",
+    "make_judge",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from agentfp_core.entrypoints import MODELS_GROUP, PATTERN, PLUGINS_GROUP, Entry, Installed, installed
+from agentfp_core.entrypoints import MODELS_GROUP, PLUGINS_GROUP, Entry, Installed, at_odds, installed, load, the_one
 from agentfp_core.errors import ModelNotFoundError, PluginLoadError, nearest
 from agentfp_core.plugins import Plugin
 
@@ -99,42 +99,6 @@ def missing_required(on: Collection[str], environ: Mapping[str, str] | None = No
         for name in switches.required
         if name not in on
     ]
-
-
-def load(entry: Entry) -> Any:
-    """Import an entry point. Whatever its module does, what comes out is the object or one error.
-
-    Args:
-        entry: of any group.
-
-    Raises:
-        PluginLoadError: it cannot be imported; names distribution, version and cause, which is chained.
-    """
-    if PATTERN.fullmatch(entry.value) is None:
-        raise PluginLoadError(f"{entry.value!r} of {entry.origin} is no import path module:attribute", entry=entry)
-    try:
-        return entry.load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a module may raise anything, call sys.exit, or skip itself as a test does
-        said = " ".join(str(error).split())
-        cause = type(error).__name__ + (f": {said}" if said else "")
-        raise PluginLoadError(f"{entry.value!r} of {entry.origin} cannot be imported: {cause}", entry=entry) from error
-
-
-def the_one(name: str, entries: Sequence[Entry]) -> Entry:
-    """The only entry of a name.
-
-    Raises:
-        PluginLoadError: several distributions bring it; names them.
-    """
-    if len(entries) > 1:
-        raise PluginLoadError(f"{_at_odds(name, entries)}; uninstall all but one", entry=entries[0])
-    return entries[0]
-
-
-def _at_odds(name: str, entries: Sequence[Entry]) -> str:
-    return f"{len(entries)} distributions bring {name!r}: " + " and ".join(sorted(f"{e.origin} ({e.value})" for e in entries))
 
 
 def load_provider(model: str) -> Any:
@@ -253,7 +217,7 @@ def _report_unnamed(name: str, entries: Mapping[str, tuple[Entry, ...]], switche
     if not mine:
         variable = REQUIRE if name in switches.required else DISABLE
         return PluginReport(name, None, None, "missing", f"named in {variable}; {not_installed(name, entries)}")
-    odd = _at_odds(name, mine) if len(mine) > 1 else None
+    odd = at_odds(name, mine) if len(mine) > 1 else None
     state: State = "blocked" if name in switches.disabled else "found"
     return PluginReport(name, mine[0].distribution, mine[0].version, state, odd)
 

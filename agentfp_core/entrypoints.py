@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from agentfp_core.errors import PluginLoadError
 
 PREFIX = "agentfp."
 PLUGINS_GROUP = "agentfp.plugins"
@@ -50,7 +52,7 @@ class Entry:
     _point: importlib.metadata.EntryPoint = field(repr=False, compare=False)
 
     def load(self) -> Any:
-        """Import it; whatever the module raises comes through. ``discovery.load`` guards against that."""
+        """Import it; whatever the module raises comes through. ``load`` guards against that."""
         return self._point.load()
 
     @property
@@ -105,6 +107,43 @@ def find(group: str) -> dict[str, Entry]:
         group: for example ``agentfp.models``.
     """
     return {name: entries[0] for name, entries in installed().group(group).items()}
+
+
+def load(entry: Entry) -> Any:
+    """Import an entry point. Whatever its module does, what comes out is the object or one error.
+
+    Args:
+        entry: of any group.
+
+    Raises:
+        PluginLoadError: it cannot be imported; names distribution, version and cause, which is chained.
+    """
+    if PATTERN.fullmatch(entry.value) is None:
+        raise PluginLoadError(f"{entry.value!r} of {entry.origin} is no import path module:attribute", entry=entry)
+    try:
+        return entry.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may raise anything, call sys.exit, or skip itself as a test does
+        said = " ".join(str(error).split())
+        cause = type(error).__name__ + (f": {said}" if said else "")
+        raise PluginLoadError(f"{entry.value!r} of {entry.origin} cannot be imported: {cause}", entry=entry) from error
+
+
+def the_one(name: str, entries: Sequence[Entry]) -> Entry:
+    """The only entry of a name.
+
+    Raises:
+        PluginLoadError: several distributions bring it; names them.
+    """
+    if len(entries) > 1:
+        raise PluginLoadError(f"{at_odds(name, entries)}; uninstall all but one", entry=entries[0])
+    return entries[0]
+
+
+def at_odds(name: str, entries: Sequence[Entry]) -> str:
+    """Words for a name that several distributions bring."""
+    return f"{len(entries)} distributions bring {name!r}: " + " and ".join(sorted(f"{e.origin} ({e.value})" for e in entries))
 
 
 def _entries(distribution: importlib.metadata.Distribution, seen: set[str], sign: str) -> list[Entry]:

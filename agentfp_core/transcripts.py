@@ -142,7 +142,9 @@ class TranscriptReader(Protocol):
         """Whether JSON data is of this format; cheap, and False for anything odd.
 
         Args:
-            data: one parsed JSON value.
+            data: one parsed JSON value. Of a file of JSON lines each line is asked about by itself; where a reader says no to the
+                first line and yes to a list with nothing but that line in it, lines are parts of transcripts (messages, events,
+                spans), and the reader is handed the list of all of them.
         """
 
     def read(self, data: Any, *, id: str, source: str) -> Sequence[Transcript]:

@@ -125,8 +125,8 @@ def _entries(found: Installed) -> Iterator[Finding]:
     """Every plugin, provider and command, imported."""
     from agentfp_core.cli.app import BUILT_IN
     from agentfp_core.cli.extension import load_extension
-    from agentfp_core.discovery import load, load_plugin, the_one
-    from agentfp_core.entrypoints import COMMANDS_GROUP, MODELS_GROUP, PLUGINS_GROUP, TRANSCRIPTS_GROUP
+    from agentfp_core.discovery import load_plugin
+    from agentfp_core.entrypoints import COMMANDS_GROUP, MODELS_GROUP, PLUGINS_GROUP, TRANSCRIPTS_GROUP, load, the_one
 
     plain: Callable[..., object] = lambda name, entries: load(the_one(name, entries))  # noqa: E731
     groups: dict[str, tuple[str, Callable[..., object]]] = {

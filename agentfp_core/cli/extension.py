@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from agentfp_core.cli.exits import Code, CommandError
-from agentfp_core.entrypoints import COMMANDS_GROUP, Entry, installed
+from agentfp_core.entrypoints import COMMANDS_GROUP, Entry, installed, load, the_one
 from agentfp_core.errors import PluginLoadError
 
 NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
@@ -48,8 +48,6 @@ def load_extension(name: str, entries: Sequence[Entry]) -> None:
 
 
 def _load(name: str, entries: Sequence[Entry]) -> Any:
-    from agentfp_core.discovery import load, the_one  # brings much of the kernel along
-
     entry = the_one(name, entries)
     with contextlib.redirect_stdout(sys.stderr):  # what a module prints while it is imported is no data
         made = load(entry)

@@ -6,8 +6,7 @@ import importlib
 import re
 from typing import Any
 
-from agentfp_core.discovery import load
-from agentfp_core.entrypoints import TOOLS_GROUP, installed
+from agentfp_core.entrypoints import TOOLS_GROUP, installed, load
 from agentfp_core.errors import PluginLoadError, nearest
 
 _PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")

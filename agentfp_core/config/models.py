@@ -9,8 +9,8 @@ from agentfp_core.config.layers import Tree, spell
 from agentfp_core.config.origin import Origin, Problem
 from agentfp_core.config.positions import Path
 from agentfp_core.config.settings import Lookup, plain_values
-from agentfp_core.discovery import load, no_provider, the_one
-from agentfp_core.entrypoints import MODELS_GROUP, Entry, installed
+from agentfp_core.discovery import no_provider
+from agentfp_core.entrypoints import MODELS_GROUP, Entry, installed, load, the_one
 from agentfp_core.errors import PluginLoadError, nearest
 
 _OWN = ("use", "fallback")

@@ -25,13 +25,16 @@ class Terminal:
         arguments: of the command line.
         folder: where.
         env: further environment variables.
+        program: what Python runs.
     """
 
-    def __init__(self, arguments: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str] | None = None, program: Sequence[str] = ("-m", "agentfp")
+    ) -> None:
         own, theirs = pty.openpty()
         environ = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40", **(env or {})}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "agentfp", *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ,
+            [sys.executable, *program, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ,
             start_new_session=True,
         )  # fmt: skip
         os.close(theirs)

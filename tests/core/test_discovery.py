@@ -11,8 +11,8 @@ import pytest
 from agentfp import Agent, ConfigError, ModelNotFoundError, PluginLoadError
 from agentfp.model import resolve_model
 from agentfp.testing import PluginDist, ScriptedModel
-from agentfp_core.discovery import DISABLE, REQUIRE, Switches, discover, load, plugin_reports
-from agentfp_core.entrypoints import COMMANDS_GROUP, installed
+from agentfp_core.discovery import DISABLE, REQUIRE, Switches, discover, plugin_reports
+from agentfp_core.entrypoints import COMMANDS_GROUP, installed, load
 
 
 @pytest.fixture

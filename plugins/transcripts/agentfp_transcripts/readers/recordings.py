@@ -1,0 +1,76 @@
+"""Reads agentfp's own recordings and journals: each conversation, and each nested run as a transcript of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentfp import AgentfpError, Record
+from agentfp.plugin import Message, ToolSpec
+from agentfp.transcripts import Transcript, TranscriptError
+from agentfp_transcripts.content import clean_text
+
+
+class RecordingReader:
+    """The lines of a file that ``Record.save`` or a journal wrote; also the JSON of a history."""
+
+    name = "agentfp"
+
+    def recognises(self, data: Any) -> bool:
+        """Whether the first line is the header of a segment."""
+        first = data[0] if isinstance(data, list) and data else None
+        return isinstance(first, Mapping) and "agentfp" in first and isinstance(first.get("segment"), Mapping)
+
+    def read(self, data: Any, *, id: str, source: str) -> Sequence[Transcript]:
+        """The conversation, then those of nested runs.
+
+        Raises:
+            TranscriptError: the lines are no recording, of another version, or broken.
+        """
+        if not isinstance(data, list):
+            raise TranscriptError(f"{source}: a recording is a file of JSON lines, got one {type(data).__name__}")
+        try:
+            record = Record.from_lines(data)
+            return list(self._of(record, record.root_id or id, source))
+        except AgentfpError as error:
+            raise TranscriptError(f"{source}: {error}") from error
+
+    def _of(self, record: Record, id: str, source: str) -> Iterator[Transcript]:
+        problems = []
+        if record.redacted:
+            problems.append(f"this copy was redacted by {', '.join(record.redacted)}; what is masked cannot be compared")
+        if record.torn_line is not None:
+            problems.append(f"its last line ({record.torn_line}) is torn")
+        messages = [_read(message, record) for message in record.history]
+        tools: Sequence[ToolSpec] = ()
+        prompt = ""
+        calls = len(record.events("agentfp.context.served"))
+        if calls and not record.redacted:
+            try:
+                request = record.served_at(calls)
+                tools, prompt = request.tools, request.system
+            except AgentfpError as error:
+                problems.append(f"the system prompt cannot be rebuilt: {error}")
+        if prompt:
+            messages.insert(0, Message(id="system", role="system", content=clean_text(prompt), author="app"))
+        bad = {
+            e.call_id for e in record.events("agentfp.tool.ended") if getattr(e.payload, "outcome", "success") not in ("success", "absent")
+        }
+        yield Transcript(
+            id=id,
+            messages=tuple(messages),
+            tools=tuple(tools),
+            failed=frozenset(m.id for m in messages if m.role == "tool" and m.tool_call_id in bad),
+            format=self.name,
+            source=source,
+            problems=tuple(problems),
+        )
+        for call_id, child in record.children.items():
+            yield from self._of(child, f"{id}/{call_id}", source)
+
+
+def _read(message: Message, record: Record) -> Message:
+    """A message as judges take it; what a nested agent answered was written by a model, and says so."""
+    nested = message.role == "tool" and message.tool_call_id in record.children
+    return replace(message, content=clean_text(message.content), author="model" if nested else message.author)
