@@ -5,6 +5,7 @@ Nothing of the MCP SDK is imported before a server is opened or served.
 
 from agentfp_mcp.eliciting import Elicitation
 from agentfp_mcp.errors import McpClosedError, McpError, McpProtocolError, McpStartError, McpTimeoutError, McpToolFailedError
+from agentfp_mcp.serving import Serving, serve
 from agentfp_mcp.source import McpServer, from_text, mcp
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "McpStartError",
     "McpTimeoutError",
     "McpToolFailedError",
+    "Serving",
     "from_text",
     "mcp",
+    "serve",
 ]

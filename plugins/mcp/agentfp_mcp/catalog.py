@@ -23,7 +23,9 @@ _MAX_REMEMBERED = 500
 _log = logging.getLogger("agentfp.mcp")
 
 # Control characters, those that turn the direction of a text, and the invisible ones in which words can be hidden.
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]")
+_HIDDEN: re.Pattern[str] = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
 
 Handler = Callable[[Any, dict[str, Any]], Any]
 
@@ -121,7 +123,9 @@ class Catalog:
         for fact in dropped:
             if (name, fact) not in self._warned and len(self._warned) < _MAX_REMEMBERED:
                 self._warned.add((name, fact))
-                _log.warning("mcp server %r: the fact %r of tool %r does not look as it must and is left out", self._settings.name, fact, name)
+                _log.warning(
+                    "mcp server %r: the fact %r of tool %r does not look as it must and is left out", self._settings.name, fact, name
+                )
         hints = tool.get("annotations")
         reads_only = isinstance(hints, Mapping) and hints.get("readOnlyHint") is True
         said = cleaned(tool.get("description")) or f"Tool {cleaned(name)} of the server {self._settings.name}."
@@ -149,8 +153,8 @@ def cleaned(text: Any, limit: int = MAX_DESCRIPTION) -> str:
     """
     if not isinstance(text, str):
         return ""
-    text = _HIDDEN.sub("", text[: 4 * limit]).strip()
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    said: str = _HIDDEN.sub("", text[: 4 * limit]).strip()
+    return said if len(said) <= limit else said[: limit - 1] + "…"
 
 
 def _clean_schema(node: Any) -> Any:

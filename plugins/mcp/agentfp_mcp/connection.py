@@ -42,12 +42,17 @@ Progress = Callable[[dict[str, Any]], None]
 @asynccontextmanager
 async def connection(settings: Settings) -> AsyncIterator[Connection]:
     """A connection that is opened when it is first used, and closed at the end, whatever ends it."""
+    failed: Exception | None = None
     async with anyio.create_task_group() as tasks:
         made = Connection(settings, tasks)
         try:
             yield made
+        except Exception as error:  # raised again outside of the task group, which would wrap it
+            failed = error
         finally:
             await made.close()
+    if failed is not None:
+        raise failed
 
 
 class Connection:
@@ -91,7 +96,11 @@ class Connection:
             with anyio.move_on_after(self.settings.start_timeout):
                 await held.ready.wait()
             if held.client is None:
-                why = _say(held.fault, held.error) if held.ready.is_set() else f"no answer in {self.settings.start_timeout:g} s (start_timeout)"
+                why = (
+                    _say(held.fault, held.error)
+                    if held.ready.is_set()
+                    else f"no answer in {self.settings.start_timeout:g} s (start_timeout)"
+                )
                 why = why if held.ready.is_set() or not str(held.fault) else f"{why}; {held.fault}"
                 await held.end()
                 raise self._not_started(why, held.error)
@@ -187,8 +196,9 @@ class Connection:
         state: str | None = None
         relisted = False
         for _ in range(MAX_ROUNDS):
+            made = request(answers, state)
             try:
-                raw = await self._asked(what, lambda client, made=request(answers, state): self._send(client, made, report))  # type: ignore[misc]
+                raw: dict[str, Any] = await self._asked(what, lambda client, made=made: self._send(client, made, report))  # type: ignore[misc]
             except _Stale:
                 if relisted:
                     raise self._failed(what, "it says that the schema of its tool changed") from None
@@ -204,12 +214,14 @@ class Connection:
 
     async def _send(self, client: Client, request: Any, report: Any) -> dict[str, Any]:
         try:
-            return await client.session.send_request(request, _RAW, self.settings.timeout, progress_callback=report)
+            session: Any = client.session  # its types know of models only, where it takes any adapter
+            raw: dict[str, Any] = await session.send_request(request, _RAW, self.settings.timeout, progress_callback=report)
+            return raw
         except ValidationError as error:
-            raw = next((issue["input"] for issue in error.errors(include_url=False) if len(issue["loc"]) == 1), None)
-            if isinstance(raw, dict) and "toolResult" in raw and "content" not in raw:
-                return raw
-            raise _Unreadable(raw) from None
+            shape = next((issue["input"] for issue in error.errors(include_url=False) if len(issue["loc"]) == 1), None)
+            if isinstance(shape, dict) and "toolResult" in shape and "content" not in shape:
+                return shape
+            raise _Unreadable(shape) from None
 
     async def _asked(self, what: str, ask: Callable[[Client], Any]) -> Any:
         """Ask the server something; whatever goes wrong becomes an error of ours, without what the server sent."""
@@ -219,7 +231,9 @@ class Connection:
         if not self.here:
             raise self._over("the session lives in another event loop")
         if held is None or held.client is None or held.done.is_set():
-            raise self._over(_say(Fault() if held is None else held.fault, None if held is None else held.error) or "the session is not open")
+            raise self._over(
+                _say(Fault() if held is None else held.fault, None if held is None else held.error) or "the session is not open"
+            )
         held.fault.text = ""
         try:
             return await ask(held.client)
@@ -264,14 +278,18 @@ class Connection:
 
     def _over(self, why: str) -> McpClosedError:
         name = self.settings.name
-        return McpClosedError(f"The server {name} has ended. Its tools are not available now.", detail=f"mcp server {name!r} has ended: {why}")
+        return McpClosedError(
+            f"The server {name} has ended. Its tools are not available now.", detail=f"mcp server {name!r} has ended: {why}"
+        )
 
     def _not_started(self, why: str, cause: BaseException | None) -> McpStartError:
         if isinstance(cause, McpStartError):
             return cause
         name, place = self.settings.name, self.settings.place
         hint = '; stderr="inherit" shows what it says' if self.settings.command is not None and self.settings.stderr == "ignore" else ""
-        return McpStartError(f"The server {name} could not be used.", detail=f"mcp server {name!r} ({place}) gives no session: {self.scrubbed(why)}{hint}")
+        return McpStartError(
+            f"The server {name} could not be used.", detail=f"mcp server {name!r} ({place}) gives no session: {self.scrubbed(why)}{hint}"
+        )
 
 
 class _Held:
@@ -347,11 +365,11 @@ class _Held:
             return
 
 
-class _Stale(Exception):  # noqa: N818 - never leaves this module
+class _Stale(Exception):
     """The server wants its tools listed anew before the call."""
 
 
-class _Unreadable(Exception):  # noqa: N818 - never leaves this module
+class _Unreadable(Exception):
     def __init__(self, raw: Any) -> None:
         self.raw = raw
         super().__init__("unreadable")

@@ -41,7 +41,7 @@ def responder(server: str, ask: Elicit) -> ElicitationFnT:
     """
     import mcp.types as wire
 
-    async def respond(context: Any, params: wire.ElicitRequestParams) -> wire.ElicitResult | wire.ErrorData:
+    async def respond(context: Any, params: wire.ElicitRequestParams) -> wire.ElicitResult | wire.ErrorData:  # noqa: ARG001 - the SDK names it
         if isinstance(params, wire.ElicitRequestURLParams):
             asked = Elicitation(server, cleaned(params.message), url=cleaned(params.url, 2_000))
         else:

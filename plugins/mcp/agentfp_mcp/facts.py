@@ -18,7 +18,11 @@ def _texts(value: Any) -> bool:
 
 
 def _named_texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and len(value) <= 200 and all(_text(key) and (_text(item) or _texts(item)) for key, item in value.items())
+    return (
+        isinstance(value, Mapping)
+        and len(value) <= 200
+        and all(_text(key) and (_text(item) or _texts(item)) for key, item in value.items())
+    )
 
 
 def _ceiling(value: Any) -> bool:

@@ -26,7 +26,9 @@ BASE_WAIT_SECONDS = 0.2
 
 
 @asynccontextmanager
-async def http_transport(settings: Settings, fault: Fault, *, inner: httpx2.AsyncBaseTransport | None = None) -> AsyncIterator[tuple[Any, Any]]:
+async def http_transport(
+    settings: Settings, fault: Fault, *, inner: httpx2.AsyncBaseTransport | None = None
+) -> AsyncIterator[tuple[Any, Any]]:
     """A server's address as the two streams of a session.
 
     Args:
@@ -101,7 +103,7 @@ class _Carrier(httpx2.AsyncBaseTransport):
             return None
         wait = _retry_after(response.headers.get("retry-after"))
         if wait is None:
-            wait = BASE_WAIT_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - only spreads the load
+            wait = BASE_WAIT_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
         return wait if waited + wait <= MAX_WAIT_SECONDS else None
 
     def _bounded(self, response: httpx2.Response) -> httpx2.Response:

@@ -57,7 +57,9 @@ class Reader:
         text = "\n".join(lines)
         if raw.get("isError") is True:
             said = cleaned(text, MAX_ERROR_CHARS) or "no reason was given"
-            raise McpToolFailedError(f"{tool} of {self._server} failed: {said}", detail=f"mcp server {self._server!r}: tool {tool!r} failed")
+            raise McpToolFailedError(
+                f"{tool} of {self._server} failed: {said}", detail=f"mcp server {self._server!r}: tool {tool!r} failed"
+            )
         outcome: Any = None
         if len(text) > self._max_chars:
             text = f"{text[: self._max_chars]}\n[cut: the first {self._max_chars} of {len(text)} characters]"

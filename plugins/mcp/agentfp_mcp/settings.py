@@ -24,7 +24,7 @@ Era: TypeAlias = Literal["auto", "2026-07-28", "2025-11-25"]
 OnChange: TypeAlias = Literal["refuse", "ask", "accept"]
 Filter: TypeAlias = "Sequence[str] | Callable[[str], bool]"
 Vend: TypeAlias = Callable[[], "Mapping[str, str] | Awaitable[Mapping[str, str]]"]
-Elicit: TypeAlias = "Callable[[Elicitation], Mapping[str, Any] | None | Awaitable[Mapping[str, Any] | None]]"
+Elicit: TypeAlias = "Callable[[Elicitation], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]"
 
 TOOL_OPTIONS = ("approval", "mutating", "idempotent", "timeout", "result_ceiling", "repeated_when", "metadata")
 """What ``options`` may say of one tool."""
@@ -119,7 +119,9 @@ class Settings:
         if isinstance(self.filter, str):
             problems.append(f"filter takes a list of patterns or a function of the name, got a text; write [{self.filter!r}]")
         for tool, options in self.options.items():
-            problems += [f"options of {tool!r}: there is no {key!r}; {nearest(key, TOOL_OPTIONS)}" for key in options if key not in TOOL_OPTIONS]
+            problems += [
+                f"options of {tool!r}: there is no {key!r}; {nearest(key, TOOL_OPTIONS)}" for key in options if key not in TOOL_OPTIONS
+            ]
         return problems
 
     @property

@@ -200,16 +200,9 @@ class McpServer(ToolSource):
     async def _opened(self) -> AsyncIterator[_Session]:
         from agentfp_mcp.connection import connection
 
-        failed: McpError | None = None
         async with connection(self.settings) as made:
-            try:
-                await made.open()
-            except McpError as error:  # raised again outside of the task group, which would wrap it
-                failed = error
-            else:
-                yield _Session(self._catalog, made, True, True, _log_teller(self.name))
-        if failed is not None:
-            raise failed
+            await made.open()
+            yield _Session(self._catalog, made, True, True, _log_teller(self.name))
 
     async def tools(self) -> Sequence[Tool[..., Any]]:
         """The tools of the open server; cached until it says that they changed.
@@ -246,9 +239,7 @@ class McpServer(ToolSource):
 class _Session:
     """The tools of a connection, for one leg of a run or for whoever shares the server."""
 
-    def __init__(
-        self, catalog: Catalog, connection: Connection, images: bool, documents: bool, tell: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, catalog: Catalog, connection: Connection, images: bool, documents: bool, tell: Callable[[str, str], None]) -> None:
         self.connection = connection
         self.listing = Listing((), {})
         self._catalog = catalog

@@ -161,7 +161,7 @@ async def _stop(process: Process) -> None:
 async def _ended(process: Process, seconds: float) -> bool:
     """Whether the process ends in time. Looked at, not waited for: asyncio's wait also waits for the ends of all pipes."""
     with anyio.move_on_after(seconds):
-        while process.returncode is None:
+        while process.returncode is None:  # noqa: ASYNC110 - nothing tells of it
             await anyio.sleep(_POLL_SECONDS)
     return process.returncode is not None
 
