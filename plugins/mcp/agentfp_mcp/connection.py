@@ -77,7 +77,8 @@ class Connection:
     @property
     def live(self) -> bool:
         """Whether the session is open and nothing is known to be wrong with it."""
-        return self._held is not None and self._held.client is not None and not self._held.done.is_set()
+        held = self._held
+        return held is not None and held.client is not None and not held.done.is_set() and not held.fault.over
 
     async def open(self) -> None:
         """Open the session unless it is; one whose server has ended is opened anew.
@@ -89,8 +90,9 @@ class Connection:
         async with self._opening:
             if self.live:
                 return
-            if self._closed:
-                raise self._over("the session was closed")
+            self.check()
+            if self._held is not None:
+                await self._held.end()
             held = self._held = _Held(self)
             self._tasks.start_soon(held.live)
             with anyio.move_on_after(self.settings.start_timeout):
@@ -111,6 +113,15 @@ class Connection:
         self._closed = True
         if self._held is not None:
             await self._held.end()
+
+    def check(self) -> None:
+        """Raise where the session was closed.
+
+        Raises:
+            McpClosedError: it was.
+        """
+        if self._closed:
+            raise self._over("the session was closed")
 
     # --- asking ---
 
@@ -226,15 +237,15 @@ class Connection:
     async def _asked(self, what: str, ask: Callable[[Client], Any]) -> Any:
         """Ask the server something; whatever goes wrong becomes an error of ours, without what the server sent."""
         held = self._held
-        if self._closed:
-            raise self._over("the session was closed")
+        self.check()
         if not self.here:
             raise self._over("the session lives in another event loop")
         if held is None or held.client is None or held.done.is_set():
             raise self._over(
                 _say(Fault() if held is None else held.fault, None if held is None else held.error) or "the session is not open"
             )
-        held.fault.text = ""
+        if not held.fault.over:
+            held.fault.text = ""
         try:
             return await ask(held.client)
         except MCPError as error:
@@ -255,18 +266,15 @@ class Connection:
                 f"{what} of {self.settings.name} did not answer within {limit}. It may still be running.",
                 detail=f"mcp server {self.settings.name!r}: {what!r} took longer than {limit} (timeout)",
             )
-        if code == wire.CONNECTION_CLOSED:
+        if code == wire.CONNECTION_CLOSED and error.error.message == "Connection closed":  # servers use the code for their own
             return self._over(str(held.fault) or "the connection was closed")
         if code == wire.HEADER_MISMATCH:
             return _Stale()
-        said = str(held.fault) or self.scrubbed(error.error.message)
+        if code == wire.INVALID_REQUEST and error.error.message == "Session terminated":
+            held.fault.over, held.fault.text = True, "it does not know the session any more"
+            return self._over(held.fault.text)
+        said = str(held.fault) or cleaned(self.settings.scrubbed(error.error.message), 500)
         return self._failed(what, said)
-
-    def scrubbed(self, text: str) -> str:
-        """A server's words without secrets that were given to it."""
-        for secret in self.settings.secrets:
-            text = text.replace(secret, "***")
-        return cleaned(text, 500)
 
     def _failed(self, what: str, why: str, kind: type[McpError] = McpError) -> McpError:
         return kind(f"{what} of {self.settings.name} failed: {why}", detail=f"mcp server {self.settings.name!r}: {what!r} failed: {why}")
@@ -274,7 +282,7 @@ class Connection:
     def _unreadable(self, what: str, raw: Any) -> McpError:
         from agentfp_mcp.results import Reader
 
-        return Reader(self.settings.name, 1).unreadable(what, raw)
+        return Reader(self.settings).unreadable(what, raw)
 
     def _over(self, why: str) -> McpClosedError:
         name = self.settings.name
@@ -288,7 +296,7 @@ class Connection:
         name, place = self.settings.name, self.settings.place
         hint = '; stderr="inherit" shows what it says' if self.settings.command is not None and self.settings.stderr == "ignore" else ""
         return McpStartError(
-            f"The server {name} could not be used.", detail=f"mcp server {name!r} ({place}) gives no session: {self.scrubbed(why)}{hint}"
+            f"The server {name} could not be used.", detail=f"mcp server {name!r} ({place}) gives no session: {self.settings.scrubbed(why)}{hint}"
         )
 
 
@@ -310,6 +318,8 @@ class _Held:
         try:
             with self._scope:
                 async with self._client() as client, anyio.create_task_group() as tasks:
+                    if self._owner.settings.era not in ("auto", client.protocol_version):
+                        raise _WrongEra(client.protocol_version)
                     self.client = client
                     if _tells_of_changes(client):
                         tasks.start_soon(self._listen, client)
@@ -344,7 +354,7 @@ class _Held:
         return Client(
             transport,
             client_info=wire.Implementation(name="agentfp", version="0.1.0"),
-            mode="legacy" if settings.era == "2025-11-25" else settings.era,
+            mode="legacy" if settings.era == "2025-11-25" else "auto",
             read_timeout_seconds=settings.timeout,
             message_handler=self._heard,
             elicitation_callback=None if settings.elicit is None else responder(settings.name, settings.elicit),
@@ -367,6 +377,10 @@ class _Held:
 
 class _Stale(Exception):
     """The server wants its tools listed anew before the call."""
+
+
+class _WrongEra(Exception):  # noqa: N818 - never leaves this module
+    pass
 
 
 class _Unreadable(Exception):
@@ -404,6 +418,8 @@ def _first(error: BaseException) -> BaseException:
 
 def _say(fault: Fault, error: BaseException | None) -> str:
     """Why a session ended, in words without anything that came over the wire but a server's own error."""
+    if isinstance(error, _WrongEra):
+        return f"it speaks {error}, and era asks for another protocol"
     if str(fault):
         return str(fault)
     if isinstance(error, MCPError):

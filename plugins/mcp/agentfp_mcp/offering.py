@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfp import Agent, ConfigError, Limits
-from agentfp.model import ModelFeatures, ModelRequest, ModelResponse
+from agentfp.model import ModelFeatures, ModelRequest, ModelResponse, ModelWrapper
 from agentfp.plugin import Tool, ToolCall, ToolSpec, nearest
 from agentfp_mcp import facts
 
@@ -36,20 +36,33 @@ class Offer:
     meta: Mapping[str, Any] | None = None
 
 
-class OneCall:
+class OneCall(ModelWrapper):
     """In the place of a model: makes one call, and is done when it has its result.
+
+    It wraps no model, so that those who watch over calls of real models see that there is none.
 
     Args:
         tool: the tool to call.
         arguments: its arguments.
     """
 
-    provider = "mcp"
-    name = "client"
-    features = _FEATURES
-
     def __init__(self, tool: str, arguments: Mapping[str, Any]) -> None:
         self._call = ToolCall("call_1", tool, json.dumps(dict(arguments)))
+
+    @property
+    def provider(self) -> str:
+        """Who calls."""
+        return "mcp"
+
+    @property
+    def name(self) -> str:
+        """What calls."""
+        return "client"
+
+    @property
+    def features(self) -> ModelFeatures:
+        """It takes whatever a tool gives."""
+        return _FEATURES
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The call; after it, a word."""
@@ -116,7 +129,7 @@ async def choose(
 
 async def _offers(agent: Agent[Any, Any], *, allow: Sequence[str] | None, approvals: bool, deps: Any) -> dict[str, Offer]:
     bare = agent.replace(
-        instructions=(), output_type=str, output_fallback=None, output_canned=None, output_strategy="auto", limits=_limits(agent.limits)
+        model=OneCall("", {}), instructions=(), output_type=str, output_fallback=None, output_canned=None, output_strategy="auto", limits=_limits(agent.limits)
     )
     specs = {name: tool.spec for name, tool in bare.tools.items() if not tool.deferred}
     if bare.tool_sources:

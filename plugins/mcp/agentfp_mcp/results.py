@@ -6,11 +6,14 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentfp import DocumentPart, ImagePart, ToolReturn
 from agentfp_mcp.catalog import cleaned
 from agentfp_mcp.errors import McpProtocolError, McpToolFailedError
+
+if TYPE_CHECKING:
+    from agentfp_mcp.settings import Settings
 
 MAX_PART_BYTES = 5 * 1024 * 1024
 MAX_PARTS = 20
@@ -21,15 +24,15 @@ class Reader:
     """Reads the answers of one server for one model.
 
     Args:
-        server: the server's name.
-        max_chars: characters of an answer that the model is given.
+        settings: the server's.
         images: whether the model takes images.
         documents: whether the model takes documents.
     """
 
-    def __init__(self, server: str, max_chars: int, *, images: bool = True, documents: bool = True) -> None:
-        self._server = server
-        self._max_chars = max_chars
+    def __init__(self, settings: Settings, *, images: bool = True, documents: bool = True) -> None:
+        self._settings = settings
+        self._server = settings.name
+        self._max_chars = settings.max_result_chars
         self._images = images
         self._documents = documents
 
@@ -56,7 +59,7 @@ class Reader:
                 raise self.unreadable(tool, raw)
         text = "\n".join(lines)
         if raw.get("isError") is True:
-            said = cleaned(text, MAX_ERROR_CHARS) or "no reason was given"
+            said = cleaned(self._settings.scrubbed(text[: 4 * MAX_ERROR_CHARS]), MAX_ERROR_CHARS) or "no reason was given"
             raise McpToolFailedError(
                 f"{tool} of {self._server} failed: {said}", detail=f"mcp server {self._server!r}: tool {tool!r} failed"
             )

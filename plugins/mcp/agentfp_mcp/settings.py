@@ -141,6 +141,12 @@ class Settings:
             found |= {pair.partition("=")[2] for pair in urlsplit(self.url).query.split("&")}
         return frozenset(value for value in found if len(value) >= 8)
 
+    def scrubbed(self, text: str) -> str:
+        """A server's words without the secrets that were given to it."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
     def lets_in(self, tool: str) -> bool:
         """Whether a tool, by the server's own name of it, is wanted."""
         if self.filter is None:

@@ -208,7 +208,7 @@ class McpServer(ToolSource):
         """The tools of the open server; cached until it says that they changed.
 
         Raises:
-            McpError: they cannot be had.
+            McpError: they cannot be had; of the kind ``McpClosedError`` after :meth:`close`.
             UsageError: the server is not open.
         """
         return await self._open_session().tools()
@@ -233,6 +233,7 @@ class McpServer(ToolSource):
     def _open_session(self) -> _Session:
         if self._shared is None:
             raise UsageError(f"{self!r} is not open; use it in `async with mcp(...) as server:`")
+        self._shared.connection.check()
         return self._shared
 
 
@@ -243,7 +244,7 @@ class _Session:
         self.connection = connection
         self.listing = Listing((), {})
         self._catalog = catalog
-        self._reader = Reader(connection.settings.name, connection.settings.max_result_chars, images=images, documents=documents)
+        self._reader = Reader(connection.settings, images=images, documents=documents)
         self._tell = tell
         self._names: dict[str, str] = {}
         self._described: list[dict[str, Any]] | None = None

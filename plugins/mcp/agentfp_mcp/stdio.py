@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -18,7 +19,7 @@ import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from agentfp_mcp.errors import McpStartError
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 2.0
 """How long a server may take to end by itself when its stdin is closed, and again when it is asked to."""
 _POLL_SECONDS = 0.01
+_ID = re.compile(rb'"id"\s*:\s*(?:(\d{1,18})|"([^"]{1,100})")')
 
 
 class Fault:
@@ -39,6 +41,7 @@ class Fault:
     def __init__(self) -> None:
         self.text = ""
         self.garbage = 0
+        self.over = False
 
     def __str__(self) -> str:
         wrote = f"it wrote {self.garbage} lines to stdout that are no messages" if self.garbage else ""
@@ -99,24 +102,37 @@ async def _read(process: Process, to: MemoryObjectSendStream[SessionMessage | Ex
     assert process.stdout is not None
     lines = BufferedByteReceiveStream(process.stdout)
     async with to:
-        while True:
+        while not fault.over:
             try:
                 line = await lines.receive_until(b"\n", limit)
             except anyio.DelimiterNotFound:
                 fault.text = f"it sent a message of more than {limit} bytes"
+                fault.over = True
                 return
             except (anyio.EndOfStream, anyio.IncompleteRead, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
                 fault.text = fault.text or "its process ended"
+                fault.over = True
                 return
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
+            message = _message(line)
+            if message is None:
                 fault.garbage += bool(line.strip())
                 continue
             try:
                 await to.send(SessionMessage(message))
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                 return
+
+
+def _message(line: bytes) -> JSONRPCMessage | None:
+    """The message in a line; an error in the place of an answer that cannot be read, for somebody waits for it."""
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        found = _ID.search(line) if line.lstrip().startswith(b"{") and b'"method"' not in line[:200] else None
+        if found is None:
+            return None
+        key = int(found[1]) if found[1] else found[2].decode("utf-8", "replace")
+        return JSONRPCError(jsonrpc="2.0", id=key, error=ErrorData(code=PARSE_ERROR, message="it sent an answer that cannot be read"))
 
 
 async def _write(

@@ -1,0 +1,48 @@
+"""What these tests ask of agents and look at afterwards."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from agentfp import Agent, RunResult
+from agentfp.testing import ScriptedModel, call
+from agentfp_mcp import McpServer
+
+ERAS = ("2026-07-28", "2025-11-25")
+
+
+async def ask(source: Any, *steps: Any, model: Any = None, **call_options: Any) -> RunResult[Any]:
+    """A run of an agent with the tools of one server, over a script."""
+    agent = Agent(model or ScriptedModel([*steps, "Done."]), tools=[source])
+    return await agent.run("Go", **call_options)
+
+
+def texts(result: RunResult[Any]) -> list[str]:
+    """What the model read of each call, in order."""
+    return [message.text for message in result.history if message.role == "tool"]
+
+
+def outcomes(result: RunResult[Any]) -> list[str | None]:
+    return [called.outcome for called in result.calls]
+
+
+def errors(result: RunResult[Any]) -> list[str | None]:
+    return [called.error for called in result.calls]
+
+
+def children() -> set[int]:
+    """Processes of ours that live."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == os.getpid() and fields[0] != "Z":
+            found.add(int(folder.name))
+    return found
+
+
+__all__ = ["ERAS", "McpServer", "ScriptedModel", "ask", "call", "children", "errors", "outcomes", "texts"]
