@@ -15,6 +15,7 @@ import anyio.lowlevel
 import mcp.types as wire
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from agentfp_mcp.catalog import cleaned
@@ -296,7 +297,8 @@ class Connection:
         name, place = self.settings.name, self.settings.place
         hint = '; stderr="inherit" shows what it says' if self.settings.command is not None and self.settings.stderr == "ignore" else ""
         return McpStartError(
-            f"The server {name} could not be used.", detail=f"mcp server {name!r} ({place}) gives no session: {self.settings.scrubbed(why)}{hint}"
+            f"The server {name} could not be used.",
+            detail=f"mcp server {name!r} ({place}) gives no session: {self.settings.scrubbed(why)}{hint}",
         )
 
 
@@ -318,7 +320,8 @@ class _Held:
         try:
             with self._scope:
                 async with self._client() as client, anyio.create_task_group() as tasks:
-                    if self._owner.settings.era not in ("auto", client.protocol_version):
+                    era = self._owner.settings.era
+                    if era != "auto" and (client.protocol_version in MODERN_PROTOCOL_VERSIONS) != (era in MODERN_PROTOCOL_VERSIONS):
                         raise _WrongEra(client.protocol_version)
                     self.client = client
                     if _tells_of_changes(client):
@@ -379,7 +382,7 @@ class _Stale(Exception):
     """The server wants its tools listed anew before the call."""
 
 
-class _WrongEra(Exception):  # noqa: N818 - never leaves this module
+class _WrongEra(Exception):
     pass
 
 
@@ -404,8 +407,6 @@ async def _answers(client: Client, wanted: wire.InputRequiredResult) -> dict[str
 
 
 def _tells_of_changes(client: Client) -> bool:
-    from mcp.types.version import MODERN_PROTOCOL_VERSIONS
-
     tools = client.server_capabilities.tools
     return client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools is not None and bool(tools.list_changed)
 

@@ -129,7 +129,13 @@ async def choose(
 
 async def _offers(agent: Agent[Any, Any], *, allow: Sequence[str] | None, approvals: bool, deps: Any) -> dict[str, Offer]:
     bare = agent.replace(
-        model=OneCall("", {}), instructions=(), output_type=str, output_fallback=None, output_canned=None, output_strategy="auto", limits=_limits(agent.limits)
+        model=OneCall("", {}),
+        instructions=(),
+        output_type=str,
+        output_fallback=None,
+        output_canned=None,
+        output_strategy="auto",
+        limits=_limits(agent.limits),
     )
     specs = {name: tool.spec for name, tool in bare.tools.items() if not tool.deferred}
     if bare.tool_sources:

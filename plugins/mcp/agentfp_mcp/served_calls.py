@@ -193,13 +193,18 @@ async def _report(receive: Any, context: Any) -> None:
 
 def _form(pause: Pause) -> dict[str, Any]:
     """The open questions as one form."""
-    properties: dict[str, Any] = {}
-    lines = []
-    for index, question in enumerate(pause.questions, 1):
-        lines.append(question.prompt + _about(question))
-        properties[f"q{index}"] = {**_field(question), "title": question.prompt[:200]}
-    required = [f"q{index}" for index, question in enumerate(pause.questions, 1) if question.required]
+    names = _names(pause)
+    lines = [question.prompt + _about(question) for question in pause.questions]
+    properties = {name: {**_field(question), "title": question.prompt[:200]} for name, question in names.items()}
+    required = [name for name, question in names.items() if question.required]
     return {"message": "\n".join(lines), "requested_schema": {"type": "object", "properties": properties, "required": required}}
+
+
+def _names(pause: Pause) -> dict[str, Question]:
+    """The questions by the names of their fields: the asker's own where they differ."""
+    keys = [question.key for question in pause.questions]
+    plain = len(set(keys)) == len(keys) and all(key.isidentifier() for key in keys)
+    return {key if plain else f"q{index}": question for index, (key, question) in enumerate(zip(keys, pause.questions, strict=True), 1)}
 
 
 def _about(question: Question) -> str:
@@ -251,8 +256,8 @@ def _answers(pause: Pause, said: Any) -> dict[str, Any] | str:
             return {question.id: reject("the client's person did not agree") for question in decisions}
         return "The client's person did not answer."
     answers: dict[str, Any] = {}
-    for index, question in enumerate(pause.questions, 1):
-        value = given.get(f"q{index}")
+    for name, question in _names(pause).items():
+        value = given.get(name)
         if question.kind == "decision":
             answers[question.id] = approve(by="mcp client") if value is True else reject("declined", by="mcp client")
         elif value is not None:

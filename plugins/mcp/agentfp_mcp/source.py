@@ -83,7 +83,7 @@ def mcp(**arguments: Unpack[McpArguments]) -> McpServer:
         resources: add two tools, for listing and reading the server's resources.
         elicit: is handed what the server asks a person (:class:`Elicitation`); gives the answers, or None to decline. Without
             it the server is told that nobody can be asked.
-        era: which protocol to speak: ``auto``, ``2026-07-28`` or ``2025-11-25``.
+        era: which protocol to speak: ``2026-07-28``, ``2025-11-25`` (or an older one that the server knows), or ``auto``.
         timeout: seconds for one call.
         start_timeout: seconds in which it must be up and answer.
         retry_on_throttle: send a request again that was answered 429: at most three times and ten seconds.

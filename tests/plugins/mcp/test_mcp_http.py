@@ -20,7 +20,9 @@ from tests.plugins.mcp.asking import ERAS, ask, errors, outcomes, texts
 pytestmark = [
     pytest.mark.anyio,
     # httpx2 closes a response it gave up, and leaves the generators over it to the collector, of which trio warns.
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator object (EventSource|Response|PoolByteStream|HTTP11):pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <async_generator object (EventSource|Response|PoolByteStream|HTTP11):pytest.PytestUnraisableExceptionWarning"
+    ),
     pytest.mark.filterwarnings("ignore:Async generator 'http(x|core)2:ResourceWarning"),
 ]
 Web = Callable[[Any], str]

@@ -75,7 +75,10 @@ def ticket(ctx: ToolContext[Any]) -> str:
 @asynccontextmanager
 async def served(what: Any, mode: str = "auto", answer: Any = None, **options: Any) -> AsyncIterator[tuple[Client, Serving]]:
     """A client of what is served."""
-    async with serve(what, transport="http", **options) as serving, Client(serving.address, mode=mode, elicitation_callback=answer) as client:
+    async with (
+        serve(what, transport="http", **options) as serving,
+        Client(serving.address, mode=mode, elicitation_callback=answer) as client,
+    ):
         yield client, serving
 
 
