@@ -6,11 +6,19 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentfp import Agent, RunResult
 from agentfp.testing import ScriptedModel, call
 from agentfp_mcp import McpServer
 
 ERAS = ("2026-07-28", "2025-11-25")
+
+_LEFT = "Exception ignored in. <async_generator object (EventSource|Response|PoolByteStream|HTTP11)"
+HTTP_ON_TRIO = pytest.mark.filterwarnings(
+    f"ignore:{_LEFT}:pytest.PytestUnraisableExceptionWarning", "ignore:Async generator 'http(x|core)2:ResourceWarning"
+)
+"""httpx2 closes a response that it gave up and leaves the generators over it to the collector, of which trio warns."""
 
 
 async def ask(source: Any, *steps: Any, model: Any = None, **call_options: Any) -> RunResult[Any]:
@@ -45,4 +53,4 @@ def children() -> set[int]:
     return found
 
 
-__all__ = ["ERAS", "McpServer", "ScriptedModel", "ask", "call", "children", "errors", "outcomes", "texts"]
+__all__ = ["ERAS", "HTTP_ON_TRIO", "McpServer", "ScriptedModel", "ask", "call", "children", "errors", "outcomes", "texts"]

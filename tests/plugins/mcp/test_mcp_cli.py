@@ -16,7 +16,7 @@ import pytest
 from agentfp import Agent
 from agentfp.testing import ScriptedModel, call
 from agentfp_mcp import mcp
-from tests.plugins.mcp.asking import children, texts
+from tests.plugins.mcp.asking import HTTP_ON_TRIO, children, texts
 
 AGENT = '''
 from agentfp import Agent, tool
@@ -77,7 +77,7 @@ def http(folder: Path) -> Iterator[Callable[..., dict[str, Any]]]:
 
 
 @pytest.mark.anyio
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator object (EventSource|Response|PoolByteStream|HTTP11):pytest.PytestUnraisableExceptionWarning")  # fmt: skip
+@HTTP_ON_TRIO
 async def test_over_http_with_a_token(http: Callable[..., dict[str, Any]]) -> None:
     told = http("sums:agent", "--token-env", "SUMS_TOKEN", SUMS_TOKEN="a-good-token")
     assert told["tools"] == ["add"]

@@ -15,16 +15,12 @@ import pytest
 from agentfp import ImagePart
 from agentfp.testing import ScriptedModel, call
 from agentfp_mcp import McpServer, mcp
-from tests.plugins.mcp.asking import ask, children, outcomes, texts
+from tests.plugins.mcp.asking import HTTP_ON_TRIO, ask, children, outcomes, texts
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.service,
-    # httpx2 closes a response it gave up, and leaves the generators over it to the collector, of which trio warns.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <async_generator object (EventSource|Response|PoolByteStream|HTTP11):pytest.PytestUnraisableExceptionWarning"
-    ),
-    pytest.mark.filterwarnings("ignore:Async generator 'http(x|core)2:ResourceWarning"),
+    HTTP_ON_TRIO,
 ]
 
 

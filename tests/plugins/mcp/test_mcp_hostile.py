@@ -93,7 +93,7 @@ async def test_schemas_that_are_none_are_left_out(hostile: Make) -> None:
 
 async def test_what_is_left_out_stands_on_the_record(hostile: Make) -> None:
     result = await ask(hostile("odd_schemas"))
-    said = [event.payload.data for event in result.record.events("mcp.tool.left_out")]
+    said = [str(event.payload) for event in result.record.events("mcp.tool.left_out")]
     assert len(said) == 5
     assert any('"tool":"bomb"' in text for text in said)
 
@@ -170,7 +170,7 @@ async def test_a_tool_that_changes_is_refused(hostile: Make) -> None:
     assert outcomes(result)[2] == "failure"
     assert "passwords" not in str(model.requests)
     (event,) = result.record.events("mcp.tool.left_out")
-    assert "it is not as it was" in event.payload.data
+    assert "it is not as it was" in str(event.payload)
 
 
 async def test_a_tool_that_changes_may_be_asked_about(hostile: Make) -> None:
@@ -191,7 +191,7 @@ async def test_a_source_remembers_over_its_runs_and_a_file_over_processes(hostil
     changed = hostile("changing", pins=pins)
     result = await ask(changed, call("fine"))
     assert outcomes(result) == ["success"]
-    names, left_out = await listed(hostile("words", pins=pins))
+    names, _ = await listed(hostile("words", pins=pins))
     assert set(names) == {"hidden", "silent"}
     pins.write_text("not json")
     with pytest.raises(Exception, match="delete it to trust"):

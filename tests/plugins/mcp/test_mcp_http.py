@@ -15,15 +15,11 @@ from mcp.server import MCPServer
 from agentfp import Agent
 from agentfp.testing import ScriptedModel, call
 from agentfp_mcp import McpError, McpStartError, mcp
-from tests.plugins.mcp.asking import ERAS, ask, errors, outcomes, texts
+from tests.plugins.mcp.asking import ERAS, HTTP_ON_TRIO, ask, errors, outcomes, texts
 
 pytestmark = [
     pytest.mark.anyio,
-    # httpx2 closes a response it gave up, and leaves the generators over it to the collector, of which trio warns.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <async_generator object (EventSource|Response|PoolByteStream|HTTP11):pytest.PytestUnraisableExceptionWarning"
-    ),
-    pytest.mark.filterwarnings("ignore:Async generator 'http(x|core)2:ResourceWarning"),
+    HTTP_ON_TRIO,
 ]
 Web = Callable[[Any], str]
 

@@ -96,8 +96,8 @@ def text(result: wire.CallToolResult) -> str:
 async def test_tools_are_listed_and_called(mode: str) -> None:
     heard: list[Any] = []
 
-    async def progress(*told: Any) -> None:
-        heard.append(told)
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
 
     async with served(agent_of(add, nothing), mode) as (client, serving):
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -106,7 +106,7 @@ async def test_tools_are_listed_and_called(mode: str) -> None:
         assert listed["add"].description == "Add two numbers."
         assert listed["add"].annotations is not None
         assert listed["add"].annotations.read_only_hint is True
-        assert text(await client.call_tool("add", {"a": 2, "b": 3}, progress_callback=progress)) == "5"
+        assert text(await client.call_tool("add", {"a": 2, "b": 3}, progress_callback=on_progress)) == "5"
         assert text(await client.call_tool("nothing")) == ""
     assert heard == [(1.0, 2.0, "half")]
 
@@ -167,7 +167,7 @@ async def test_a_cancelled_call_cancels_the_tool() -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
     @tool
-    async def slow() -> str:
+    async def slow() -> None:
         """Slow."""
         begun.set()
         try:
@@ -237,7 +237,7 @@ def answering(action: str, **given: Any) -> tuple[Callable[..., Any], list[Any]]
 
 
 async def test_a_tool_that_asks_for_approval_is_refused_at_the_start() -> None:
-    with pytest.raises(ConfigError, match="'shut' asks for approval.*approvals='elicit'"):
+    with pytest.raises(ConfigError, match=r"'shut' asks for approval.*approvals='elicit'"):
         async with serve(agent_of(shut, add)):
             pass
     async with served(agent_of(shut, add), tools=["add"]) as (_, serving):
@@ -294,7 +294,7 @@ async def test_the_state_of_a_question_cannot_be_made_up_or_used_elsewhere() -> 
         async with Client(serving.address, elicitation_callback=capable) as client:
             first = await client.session.call_tool("shut", {"port": 1}, allow_input_required=True)
             assert isinstance(first, wire.InputRequiredResult)
-            yes = {"answers": wire.ElicitResult(action="accept", content={"q1": True})}
+            yes: Any = {"answers": wire.ElicitResult(action="accept", content={"q1": True})}
             with pytest.raises(Exception, match="Invalid or expired"):
                 await client.session.call_tool("shut", {"port": 2}, input_responses=yes, request_state=first.request_state)
             with pytest.raises(Exception, match="Invalid or expired"):
@@ -369,7 +369,7 @@ async def test_what_cannot_be_served() -> None:
         ([add, tool(nothing, name="add")], {}, "two tools are called 'add'"),
     ):
         with pytest.raises(Exception, match=said):
-            async with serve(what, **options):  # type: ignore[arg-type]
+            async with serve(what, **options):
                 pass
 
 

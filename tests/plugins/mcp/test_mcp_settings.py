@@ -120,11 +120,10 @@ JSON = st.recursive(
 def test_any_schema_is_an_object_or_is_refused(schema: dict[str, Any]) -> None:
     try:
         vetted = vet(schema)
-    except SchemaError as error:
-        assert str(error).startswith("its schema")
-    else:
-        assert vetted["type"] == "object"
-        assert vet(vetted) == vetted
+    except SchemaError:
+        return
+    assert vetted["type"] == "object"
+    assert vet(vetted) == vetted
 
 
 @given(st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=12), st.sampled_from(["", "gh_"]))

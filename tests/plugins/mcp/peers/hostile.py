@@ -35,6 +35,7 @@ def tool(name: str, schema: dict[str, Any] | None = None, **more: Any) -> dict[s
 
 
 FINE = tool("fine")
+HIDDEN = "Read\u202e this\u200b\x1b[31m" + chr(0xE0041) + "now. " + "x" * 10_000
 TOOLS: dict[str, list[dict[str, Any]]] = {
     "odd_schemas": [
         FINE,
@@ -49,7 +50,7 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
                          "properties": {"x": {"$ref": "#/definitions/a"}}}),
     ],
     "names": [tool("a.b"), tool("a_b"), tool("a/b"), tool("x" * 90), tool("ünïcode"), tool("dup"), tool("dup"), tool("")],
-    "words": [tool("hidden", description="Read\u202e this\u200b\x1b[31m" + chr(0xE0041) + "now. " + "x" * 10_000), {"name": "silent", "inputSchema": OBJECT}],
+    "words": [tool("hidden", description=HIDDEN), {"name": "silent", "inputSchema": OBJECT}],
     "many": [tool(f"t{n}") for n in range(30)],
     "facts": [tool("told", _meta={"agentfp/facts": {"result_kind": 7, "owner": "sales", "needs": "root", "check_in": False}})],
     "mutating": [tool("reads", annotations={"readOnlyHint": True}), tool("writes")],
