@@ -264,15 +264,18 @@ async def test_an_approval_is_asked_of_the_clients_person(mode: str, action: str
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_what_a_tool_asks_is_asked_of_the_clients_person(mode: str) -> None:
-    answer, asked = answering("accept", q1="The printer", q2="high")
+    answer, asked = answering("accept", title="The printer", urgency="high")
     async with served(agent_of(ticket), mode, answer, approvals="elicit") as (client, _):
         assert text(await client.call_tool("ticket")) == '{"status":"input_received","values":{"title":"The printer","urgency":"high"}}'
-    assert asked[0].requested_schema["properties"]["q2"] == {"type": "string", "enum": ["low", "high"], "title": "How urgent?"}
+    assert asked[0].requested_schema["properties"]["urgency"] == {"type": "string", "enum": ["low", "high"], "title": "How urgent?"}
 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_answer_that_does_not_fit_or_none_is_a_tool_error(mode: str) -> None:
-    for action, given, said in (("accept", {"q1": "x", "q2": "never"}, "The answer does not fit"), ("cancel", {}, "did not answer")):
+    for action, given, said in (
+        ("accept", {"title": "x", "urgency": "never"}, "The answer does not fit"),
+        ("cancel", {}, "did not answer"),
+    ):
         answer, _ = answering(action, **given)
         async with served(agent_of(ticket), mode, answer, approvals="elicit") as (client, _):
             result = await client.call_tool("ticket")
