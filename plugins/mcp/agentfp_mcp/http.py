@@ -56,6 +56,8 @@ class _Carrier(httpx2.AsyncBaseTransport):
         self._fault = fault
         self._inner = inner
         self._query = query
+        address = httpx2.URL(settings.url or "")
+        self._origin = (address.scheme, address.host, address.port)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request, again when the server says that it is throttled."""
@@ -85,12 +87,13 @@ class _Carrier(httpx2.AsyncBaseTransport):
 
     async def _prepared(self, request: httpx2.Request) -> httpx2.Request:
         url = request.url
-        if self._query and not url.query:
+        own = (url.scheme, url.host, url.port) == self._origin  # an authorization flow asks others too: they get nothing of ours
+        if own and self._query and not url.query:
             url = url.copy_with(query=self._query.encode())
         headers = request.headers.copy()
         headers["accept-encoding"] = "identity"  # a bound on what is sent would be none on what it unfolds to
         vend = self._settings.auth
-        if vend is not None and not isinstance(vend, httpx2.Auth):
+        if own and vend is not None and not isinstance(vend, httpx2.Auth):
             vended = vend()
             for key, value in dict(await vended if inspect.isawaitable(vended) else vended).items():
                 headers[key] = value

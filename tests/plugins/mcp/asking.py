@@ -53,4 +53,12 @@ def children() -> set[int]:
     return found
 
 
-__all__ = ["ERAS", "HTTP_ON_TRIO", "McpServer", "ScriptedModel", "ask", "call", "children", "errors", "outcomes", "texts"]
+def lives(pid: str) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+__all__ = ["ERAS", "HTTP_ON_TRIO", "McpServer", "ScriptedModel", "ask", "call", "children", "errors", "lives", "outcomes", "texts"]

@@ -13,7 +13,7 @@ from agentfp import Agent, Pause, RunCheckpointError, ToolNameError, UsageError,
 from agentfp.plugin import Plugin, Refuse, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_mcp import Elicitation, McpClosedError, McpServer
-from tests.plugins.mcp.asking import ERAS, ask, children, errors, outcomes, texts
+from tests.plugins.mcp.asking import ERAS, ask, children, errors, lives, outcomes, texts
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., McpServer]
@@ -147,6 +147,14 @@ async def test_a_server_that_does_not_want_to_end_is_ended(hostile: Make) -> Non
     result = await ask(hostile("stays"), call("fine"))
     assert texts(result) == ["fine"]
     assert children() == before
+
+
+async def test_what_the_server_started_ends_with_it(hostile: Make) -> None:
+    result = await ask(hostile("family"), call("fine"))
+    (pid,) = texts(result)
+    with anyio.fail_after(10):  # it was killed; the system takes a moment to carry it out
+        while lives(pid):  # noqa: ASYNC110 - nothing tells of it
+            await anyio.sleep(0.01)
 
 
 async def test_the_environment_is_not_handed_on(modern: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,11 @@ def front() -> Front:
     return Front()
 
 
+@pytest.fixture
+def other() -> Front:
+    return Front()
+
+
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_tool_over_http(web: Web, front: Front, era: Any) -> None:
     result = await ask(mcp(url=f"{web(front)}/mcp", era=era), call("echo", text="hello"))
@@ -192,6 +197,21 @@ async def test_a_request_may_be_signed(web: Web, front: Front) -> None:
 
     assert texts(await ask(mcp(url=f"{web(front)}/mcp", auth=Signed()), call("echo", text="hello"))) == ["hello"]
     assert all(int(seen["x-signature"]) >= 0 for seen in front.seen)
+
+
+async def test_a_flow_of_authorization_tells_others_nothing(web: Web, front: Front, other: Front) -> None:
+    elsewhere = web(other)
+
+    class Asks(httpx2.Auth):
+        def auth_flow(self, request: httpx2.Request) -> Any:
+            yield httpx2.Request("GET", f"{elsewhere}/token")
+            yield request
+
+    source = mcp(url=f"{web(front)}/mcp?api_key=key-0123456789", headers={"x-team": "blue"}, auth=Asks())
+    assert texts(await ask(source, call("echo", text="hello"))) == ["hello"]
+    assert set(front.queries) == {"api_key=key-0123456789"}
+    assert set(other.queries) == {""}
+    assert not any("x-team" in seen for seen in other.seen)
 
 
 async def test_secrets_show_nowhere(web: Web, front: Front, caplog: pytest.LogCaptureFixture) -> None:

@@ -127,6 +127,12 @@ def call(request: dict[str, Any]) -> None:
         say({"id": key, "result": {"foo": "secret-payload", "bar": 1}})
     elif MODE == "too_deep":
         say({"id": key, "result": {"content": [], "structuredContent": deep(400)}})
+    elif MODE == "family":
+        import subprocess
+
+        child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(3600)"])
+        time.sleep(0.3)
+        say({"id": key, "result": {"content": [{"type": "text", "text": str(child.pid)}]}})
     elif MODE == "asking":
         for number in range(50):
             say({"id": f"s{number}", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}})
