@@ -1,8 +1,4 @@
-"""One session with a server: opened and closed in a task of its own, used from any task, never the end of who uses it.
-
-The SDK's task groups must be left where they were entered, and one that fails cancels whoever entered it. So a session lives in
-a task that does nothing else; it is shielded from the caller's cancellation, so that a cancelled call can still tell the server.
-"""
+"""A session with a server, used from any task: opens it, asks, and makes errors of ours of whatever goes wrong."""
 
 from __future__ import annotations
 
@@ -15,21 +11,18 @@ import anyio.lowlevel
 import mcp.types as wire
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
-from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from agentfp_mcp.catalog import cleaned
-from agentfp_mcp.eliciting import responder
 from agentfp_mcp.errors import McpClosedError, McpError, McpProtocolError, McpStartError, McpTimeoutError
-from agentfp_mcp.stdio import Fault, stdio_transport
+from agentfp_mcp.held import Held, say_why
+from agentfp_mcp.stdio import Fault
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from agentfp_mcp.settings import Settings
 
-CLOSE_SECONDS = 5.0
-"""How long a session may take to say goodbye; after that it is broken off. A process is killed by then in any case."""
 MAX_PAGES = 100
 MAX_ROUNDS = 10
 """How often a server may ask back within one call."""
@@ -65,7 +58,7 @@ class Connection:
         self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
         self._listing = anyio.Lock()
         self._tasks = tasks
-        self._held: _Held | None = None
+        self._held: Held | None = None
         self._opening = anyio.Lock()
         self._closed = False
         self._loop = anyio.lowlevel.current_token()
@@ -94,13 +87,13 @@ class Connection:
             self.check()
             if self._held is not None:
                 await self._held.end()
-            held = self._held = _Held(self)
+            held = self._held = Held(self)
             self._tasks.start_soon(held.live)
             with anyio.move_on_after(self.settings.start_timeout):
                 await held.ready.wait()
             if held.client is None:
                 why = (
-                    _say(held.fault, held.error)
+                    say_why(held.fault, held.error)
                     if held.ready.is_set()
                     else f"no answer in {self.settings.start_timeout:g} s (start_timeout)"
                 )
@@ -243,7 +236,7 @@ class Connection:
             raise self._over("the session lives in another event loop")
         if held is None or held.client is None or held.done.is_set():
             raise self._over(
-                _say(Fault() if held is None else held.fault, None if held is None else held.error) or "the session is not open"
+                say_why(Fault() if held is None else held.fault, None if held is None else held.error) or "the session is not open"
             )
         if not held.fault.over:
             held.fault.text = ""
@@ -259,7 +252,7 @@ class Connection:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError) as error:
             raise self._over(str(held.fault) or type(error).__name__) from None
 
-    def _translated(self, what: str, error: MCPError, held: _Held) -> BaseException:
+    def _translated(self, what: str, error: MCPError, held: Held) -> BaseException:
         code = error.error.code
         if code == wire.REQUEST_TIMEOUT:
             limit = f"{self.settings.timeout:g} s"
@@ -302,88 +295,8 @@ class Connection:
         )
 
 
-class _Held:
-    """The task in which one session of a connection lives."""
-
-    def __init__(self, owner: Connection) -> None:
-        self.client: Client | None = None
-        self.error: BaseException | None = None
-        self.fault = Fault()
-        self.ready = anyio.Event()
-        self.done = anyio.Event()
-        self._owner = owner
-        self._stop = anyio.Event()
-        self._scope = anyio.CancelScope(shield=True)
-
-    async def live(self) -> None:
-        """Open the session, keep it until it is told to stop or breaks, close it."""
-        try:
-            with self._scope:
-                async with self._client() as client, anyio.create_task_group() as tasks:
-                    era = self._owner.settings.era
-                    if era != "auto" and (client.protocol_version in MODERN_PROTOCOL_VERSIONS) != (era in MODERN_PROTOCOL_VERSIONS):
-                        raise _WrongEra(client.protocol_version)
-                    self.client = client
-                    if _tells_of_changes(client):
-                        tasks.start_soon(self._listen, client)
-                    self.ready.set()
-                    await self._stop.wait()
-                    tasks.cancel_scope.cancel()
-        except Exception as error:  # a group of them too; whoever waits for an answer is told
-            self.error = _first(error)
-        finally:
-            self.ready.set()
-            self.done.set()
-
-    async def end(self) -> None:
-        """Close the session and wait until nothing of it is left."""
-        self._stop.set()
-        with anyio.CancelScope(shield=True):
-            if self.client is None:
-                self._scope.cancel()
-            with anyio.move_on_after(CLOSE_SECONDS):
-                await self.done.wait()
-            self._scope.cancel()
-            await self.done.wait()
-
-    def _client(self) -> Client:
-        settings = self._owner.settings
-        if settings.command is not None:
-            transport: Any = stdio_transport(settings, self.fault)
-        else:
-            from agentfp_mcp.http import http_transport
-
-            transport = http_transport(settings, self.fault)
-        return Client(
-            transport,
-            client_info=wire.Implementation(name="agentfp", version="0.1.0"),
-            mode="legacy" if settings.era == "2025-11-25" else "auto",
-            read_timeout_seconds=settings.timeout,
-            message_handler=self._heard,
-            elicitation_callback=None if settings.elicit is None else responder(settings.name, settings.elicit),
-            cache=None,
-        )
-
-    async def _heard(self, message: Any) -> None:
-        if isinstance(message, wire.ToolListChangedNotification):
-            self._owner.changes += 1
-
-    async def _listen(self, client: Client) -> None:
-        """On the newer protocol a client must ask to be told of changes."""
-        try:
-            async with client.listen(tools_list_changed=True) as changes:
-                async for _ in changes:
-                    self._owner.changes += 1
-        except Exception:  # a server that does not serve it is asked for its tools no more than once
-            return
-
-
 class _Stale(Exception):
     """The server wants its tools listed anew before the call."""
-
-
-class _WrongEra(Exception):
-    pass
 
 
 class _Unreadable(Exception):
@@ -404,25 +317,3 @@ async def _answers(client: Client, wanted: wire.InputRequiredResult) -> dict[str
             raise MCPError(code=answer.code, message="it asks for something that nobody here can give")
         answers[key] = answer
     return answers
-
-
-def _tells_of_changes(client: Client) -> bool:
-    tools = client.server_capabilities.tools
-    return client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools is not None and bool(tools.list_changed)
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _say(fault: Fault, error: BaseException | None) -> str:
-    """Why a session ended, in words without anything that came over the wire but a server's own error."""
-    if isinstance(error, _WrongEra):
-        return f"it speaks {error}, and era asks for another protocol"
-    if str(fault):
-        return str(fault)
-    if isinstance(error, MCPError):
-        return cleaned(error.error.message, 300)
-    return "" if error is None else type(error).__name__
