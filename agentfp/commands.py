@@ -3,7 +3,7 @@
 from agentfp_core.cli.exits import Code, CommandError, leave
 from agentfp_core.cli.options import AgentName, ConfigFile, DepsPath, Json, ModelName, Overlay
 from agentfp_core.cli.output import clean, console, data, interactive, note, on_terminal, one_line, out, say, shown, styled, table
-from agentfp_core.cli.subject import find_agent, open_config, optional_config, resolve
+from agentfp_core.cli.subject import deps_of, find_agent, open_config, optional_config, resolve
 
 __all__ = [
     "AgentName",
@@ -17,6 +17,7 @@ __all__ = [
     "clean",
     "console",
     "data",
+    "deps_of",
     "find_agent",
     "interactive",
     "leave",

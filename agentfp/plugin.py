@@ -40,6 +40,7 @@ from agentfp_core.replies import ReplyFilter
 from agentfp_core.run import Run
 from agentfp_core.segments import Identity, SegmentHeader
 from agentfp_core.tool_context import ToolContext
+from agentfp_core.tool_sources import ToolSession, ToolSource
 from agentfp_core.tools import Tool, raw_tool, tool
 from agentfp_core.verdicts import Allow, Approval, AskField, AskPerson, Deny, Halt, Note, Refuse, Replace, Revise, Withhold
 
@@ -103,6 +104,8 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolContext",
+    "ToolSession",
+    "ToolSource",
     "ToolSpec",
     "Usage",
     "Withhold",

@@ -49,7 +49,7 @@ class Agent(Blueprint[Deps, Out]):
         output_strategy: how the model is told the schema: ``auto``, ``native``, ``instruct`` or ``tool``.
         output_fallback: called when no answer fits; gives a value of the type.
         output_canned: the value when that fails too.
-        tools: tools, or any callables.
+        tools: tools, any callables, or tool sources, which bring tools while a run goes on.
         instructions: text, a function of the run that gives text, or a list of these.
         plugins: plugins, in order.
         limits: how far a run may go.

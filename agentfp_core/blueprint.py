@@ -23,6 +23,7 @@ from agentfp_core.output import OutputContract
 from agentfp_core.patterns import misspelt
 from agentfp_core.plugins import Plugin, PluginSet
 from agentfp_core.sessions import SessionRegistry
+from agentfp_core.tool_sources import split
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -141,18 +142,19 @@ class Blueprint(Generic[Deps, Out]):
         if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
             problems += _misspelt(listeners, self.plugin_set)
         problems += _unpriced(model, self.limits, prices)
+        plain, self.tool_sources = split(tools)
         registry = Registry(name, self.plugin_set)
         registry.problems = problems
-        registry.take_tools(tools)
+        registry.take_tools(plain)
         registry.run_hooks()
         self.tools: Mapping[str, Tool[..., Any]] = registry.tools
         self.redact = _policy(redact, self.tools.values())
         self.capabilities = registry.capabilities
         self.reply_filters = tuple(registry.filters)
-        approvals = any(tool.approval is not False for tool in self.tools.values())
+        approvals = bool(self.tool_sources) or any(tool.approval is not False for tool in self.tools.values())
         self.gate_plan = self.plugin_set.plan("before_tool", ("screen", "validate", "consent") if approvals else ("screen", "validate"))
         self.reading_plan = self.plugin_set.plan("after_result", ("cap", "note"))
-        if self.output is not None and output_strategy == "tool" and self.tools:
+        if self.output is not None and output_strategy == "tool" and (self.tools or self.tool_sources):
             problems.append("output_strategy='tool' does not go with tools, for the model must call the answer's own tool; choose 'auto'")
         registry.check()
         judges = {impl.plugin for impl in self.plugin_set.table["assess_answer"]}
@@ -208,7 +210,7 @@ def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:
     """Raise the problems of plugins together with those of the tools, which can be told without them."""
     registry = Registry(None, PluginSet(()))
     registry.problems = problems
-    registry.take_tools(tools)
+    registry.take_tools(split(tuple(tools))[0])
     raise_problems(problems)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentfp_core.model import Model, ModelRequest, ToolSpec
     from agentfp_core.plugins import Impl
     from agentfp_core.run import Run
+    from agentfp_core.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Composer:
     def __init__(self, run: Run[Any]) -> None:
         self.run = run
         self.state = run.state.served
-        self.specs: Mapping[str, ToolSpec] = {name: tool.spec for name, tool in run.agent.tools.items() if not tool.deferred}
+        self.specs: Mapping[str, ToolSpec]
         output = run.agent.output
         self._answer = output.tool if output is not None and output.way(run.model) == "tool" else None
         impls = run.agent.plugin_set.table["serve_context"]
@@ -57,6 +58,13 @@ class Composer:
         self._roles: frozenset[str] = frozenset()
         self._warned_slots: set[str] = set()
         self._tool_chars: tuple[Any, int] = (None, 0)
+        self.use_tools(run.tools)
+
+    def use_tools(self, tools: Mapping[str, Tool[..., Any]]) -> None:
+        """Serve these tools from the next request on."""
+        self.specs = {name: tool.spec for name, tool in tools.items() if not tool.deferred}
+        self._refs = {}
+        self._base = None
 
     async def compose(self, extra: Extra) -> tuple[ModelRequest, Model]:
         """Make, check and file the next request.

@@ -139,7 +139,7 @@ class RequestDraft:
         Raises:
             UsageError: it was not, so nothing could answer a call of it.
         """
-        if spec.name not in self._run.agent.tools:
+        if spec.name not in self._run.tools:
             raise UsageError(f"plugin {self._plugin!r} adds tool {spec.name!r}, which it did not contribute in configure; do that first")
         self._edit("add_tool", spec.name, body=spec_json(spec))
 

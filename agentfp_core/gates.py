@@ -184,7 +184,7 @@ class Gate:
     # --- the kernel's own phases ---
 
     def _refuse_unknown(self) -> None:
-        tools = self.run.agent.tools
+        tools = self.run.tools
         for call in self.batch.live:
             if call.tool is None:
                 self._refuse(call, "failure", unknown_tool_text(call.name, tools), "unknown tool")

@@ -15,7 +15,16 @@ from agentfp_core.cancelling import stray
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.compose import Composer
 from agentfp_core.delivery import Delivery
-from agentfp_core.errors import ConfigError, ReliabilityFailFastError, RunCheckpointError, RunError, RunTimeoutError, UsageError, text_of
+from agentfp_core.errors import (
+    ConfigError,
+    PauseToolMissingError,
+    ReliabilityFailFastError,
+    RunCheckpointError,
+    RunError,
+    RunTimeoutError,
+    UsageError,
+    text_of,
+)
 from agentfp_core.events.agent import (
     AnswerRefused,
     IterationEnd,
@@ -34,6 +43,7 @@ from agentfp_core.outcomes import settle
 from agentfp_core.pause import Pause
 from agentfp_core.replies import let_out, take_back
 from agentfp_core.result import ContractUnmet, Head, RunResult
+from agentfp_core.tool_sources import OpenSources
 from agentfp_core.verdicts import Refuse
 
 if TYPE_CHECKING:
@@ -67,6 +77,34 @@ async def run_leg(run: Run[Any], body: Callable[[], Awaitable[End]], *, leg: Leg
     if run.journal is not None:
         run.journal.begin(run.header, run.record)
     run.composer = Composer(run)
+    if not run.agent.tool_sources:
+        return await _delivered(run, body, leg, timeout)
+    error: Exception | None = None
+    async with OpenSources(run, run.agent.tool_sources) as run.sources:
+        try:
+            if leg != "run" and run.state.batch is not None:
+                await run.sources.refresh()
+                _check_calls(run)
+            return await _delivered(run, body, leg, timeout)
+        except Exception as raised:  # raised again outside, for a session may have a task group, which would wrap it
+            error = raised
+    assert error is not None
+    raise error
+
+
+def _check_calls(run: Run[Any]) -> None:
+    """What the run waits on must be there still.
+
+    Raises:
+        PauseToolMissingError: a tool is gone.
+    """
+    batch = run.state.batch
+    for call in () if batch is None else batch.calls:
+        if batch is not None and call.name not in run.tools and call.id not in batch.ended and call.id not in batch.undeclared:
+            raise PauseToolMissingError(call.name, batch.message_seq, run.tools)
+
+
+async def _delivered(run: Run[Any], body: Callable[[], Awaitable[End]], leg: Leg, timeout: float | None) -> RunResult[Any]:  # noqa: ASYNC109 - the leg tidies up when its time is up
     exporters = run.agent.plugin_set.table["export_event"]
     if not exporters:
         return await _Ways(run, body, leg, timeout).go()

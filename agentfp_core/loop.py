@@ -121,6 +121,8 @@ async def _call(run: Run[Any], extra: Extra) -> Reply:
     run.begin_iteration(number)
     run.emit(IterationStart(number))
     run.phase = "compose"
+    if run.sources is not None:
+        await run.sources.refresh()
     request, model = await run.composer.compose(extra)
     run.flush()
     output = run.agent.output
@@ -215,7 +217,7 @@ def _limit_value(run: Run[Any], reason: EarlyReason) -> int | None:
 
 def _can_wrap_up(run: Run[Any], reason: EarlyReason) -> bool:
     asked = not run.limits.wrap_up or run.state.wrap_up_asked
-    return reason == "max-iterations" and bool(run.agent.tools) and not asked and stop_reason(run) is None
+    return reason == "max-iterations" and bool(run.tools) and not asked and stop_reason(run) is None
 
 
 def _ask_wrap_up(run: Run[Any], reply: Reply, pending: int) -> None:

@@ -115,7 +115,7 @@ def land(
 
 def file_starts(run: Run[Any]) -> None:
     """File that the calls of the open batch are taken up, in call order; those of which it stands there already are left out."""
-    batch, tools = run.state.batch, run.agent.tools
+    batch, tools = run.state.batch, run.tools
     for call in () if batch is None else batch.calls:
         if batch is not None and call.id not in batch.started:
             known = call.name in tools

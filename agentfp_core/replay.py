@@ -70,7 +70,7 @@ def new_batch(run: Run[Any]) -> Batch:
     """The open batch of a run as hooks see it, with everything that the record says of it."""
     opened = run.state.batch
     assert opened is not None
-    tools = run.agent.tools
+    tools = run.tools
     batch = Batch(tuple([CallView(call, index, tools.get(call.name)) for index, call in enumerate(opened.calls)]))
     for event in opened.verdicts:
         verdict: VerdictFiled = event.payload  # type: ignore[assignment]

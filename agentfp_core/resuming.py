@@ -84,6 +84,8 @@ def _check_agent_holds(agent: Agent[Any, Any], pause: Pause, state: RunState, ma
         for call in state.batch.calls:
             if call.id in state.batch.ended or (call.name not in agent.tools and call.id in state.batch.undeclared):
                 continue
+            if call.name not in agent.tools and agent.tool_sources:
+                continue  # the leg looks for it, once its sources are open
             if call.name not in agent.tools:
                 raise PauseToolMissingError(call.name, state.batch.message_seq, agent.tools)
             _check_nested_holds(agent.tools[call.name], pause.record.children.get(call.id))

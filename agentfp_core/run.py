@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from agentfp_core.plugins import Plugin
     from agentfp_core.record import Record
     from agentfp_core.segments import Identity, SegmentHeader
+    from agentfp_core.tool_sources import OpenSources
+    from agentfp_core.tools import Tool
 
 Deps = TypeVar("Deps")
 _new_event = tuple.__new__
@@ -67,6 +69,7 @@ class Run(Generic[Deps]):
         deps: what the caller passed; never serialised.
         clock: where time comes from.
         limits: the limits in force.
+        tools: the agent's tools, and those that its tool sources brought, by name.
         model: the model, unless a plugin chooses another for a call.
     """
 
@@ -102,6 +105,8 @@ class Run(Generic[Deps]):
         self.root_id = self.header.root_id
         self.parent = parent
         self.journal = journal
+        self.tools: Mapping[str, Tool[..., Any]] = agent.tools
+        self.sources: OpenSources | None = None
         self.stream_mode = stream_mode
         self.source = KERNEL
         self.plugin_failures: dict[str, int] = {}

@@ -24,6 +24,7 @@ from agentfp_core.limits import Limits
 from agentfp_core.listeners import Listeners
 from agentfp_core.model import ModelSettings, Prices
 from agentfp_core.redaction import RedactionPolicy
+from agentfp_core.tool_sources import ToolSource
 from agentfp_core.tools import Tool
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Assembly:
         made = []
         for tool in self._import(path, text, resolve_tools) or []:
             try:
-                made.append(Tool.of(tool))
+                made.append(tool if isinstance(tool, ToolSource) else Tool.of(tool))
             except AgentfpError as error:
                 self._wrong(path, f"{self._spell(path)}: {error}", error)
         return made
