@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from agentfp.http import Explained
 from agentfp.model import (
     ContentFilterError,
     ContextTooLongError,
@@ -75,6 +76,7 @@ _VAGUE = (ModelBadRequestError, ModelOverloadedError)
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|reduce the length|prompt is too long|too many tokens", re.IGNORECASE
 )
+_NO_QUOTA = "the quota is used up; look at the plan and the billing details at the provider"
 _STATUSES: Mapping[int, type[ModelError]] = {
     401: ModelAuthenticationError,
     403: ModelAuthenticationError,
@@ -85,8 +87,8 @@ _STATUSES: Mapping[int, type[ModelError]] = {
 }
 
 
-def explain(status: int, data: Any) -> type[ModelError] | None:
-    """The class of an error, from its codes; see ``agentfp.http.Explain``.
+def explain(status: int, data: Any) -> type[ModelError] | Explained | None:
+    """What an error means, from its codes; see ``agentfp.http.Explain``.
 
     Args:
         status: of HTTP; 0 in the middle of a stream.
@@ -100,7 +102,7 @@ def explain(status: int, data: Any) -> type[ModelError] | None:
     kinds = [_CODES[code.lower()] for code in said if isinstance(code, str) and code.lower() in _CODES]
     telling = next((kind for kind in kinds if kind not in _VAGUE), None)
     if telling is not None:
-        return telling
+        return Explained(telling, _NO_QUOTA) if "insufficient_quota" in said else telling
     if status in (0, 400, 413, 422) and _says_too_long(error):
         return ContextTooLongError
     if status != 0:

@@ -180,6 +180,12 @@ async def test_an_error_in_place_of_a_reply(faults: Faults) -> None:
         await model_at(faults.url, "chat").complete(HELLO)
 
 
+async def test_a_quota_that_is_used_up_is_no_reason_to_wait(faults: Faults) -> None:
+    faults.plays(reply(429, error("insufficient_quota", "insufficient_quota")))
+    with pytest.raises(ModelRateLimitError, match="the quota is used up; look at the plan"):
+        await model_at(faults.url, "chat").complete(HELLO)
+
+
 @pytest.mark.parametrize("data", [None, [], "x", {"error": None}, {"error": []}, {"error": {"code": [1], "type": 5}}])
 def test_what_says_nothing_is_left_to_the_status(data: Any) -> None:
     assert explain(400, data) is None

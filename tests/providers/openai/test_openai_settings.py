@@ -188,7 +188,7 @@ def test_the_data_is_dated_and_of_the_protocols_form() -> None:
 
 def test_all_mistakes_are_named_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
-        openai("m", api="respones", reasoning_effort="hi", reasoning_summary="x", features={"image": True}, api_key=5, base_url=5)
+        openai("m", api="respones", reasoning_effort="hi", reasoning_summary="x", features={"image": True}, api_key=5, base_url=5)  # type: ignore[arg-type]
     for words in (
         "'respones'; did you mean 'responses'",
         "'hi'",
