@@ -7,6 +7,7 @@ retries before the first byte of a reply, typed errors, replies whole or in piec
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import ssl
 import time
@@ -398,7 +399,15 @@ def _deadline(request: ModelRequest | None) -> float | None:
 
 
 def _ssl_context(verify: bool | str | ssl.SSLContext) -> bool | ssl.SSLContext:
-    return ssl.create_default_context(cafile=verify) if isinstance(verify, str) else verify
+    if isinstance(verify, str):
+        return ssl.create_default_context(cafile=verify)
+    return _default_context() if verify is True else verify
+
+
+@functools.cache
+def _default_context() -> ssl.SSLContext:
+    """One for all clients: reading the authorities' certificates takes 20 ms and more."""
+    return httpx.create_ssl_context()
 
 
 def _checked_url(provider: str, base_url: str) -> str:

@@ -12,10 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +20,8 @@ from typing import Any
 
 import httpx
 
-NODE = Path(sys.prefix) / "node"
+from tests.node import NODE, npm_packages
+
 PACKAGE = "@copilotkit/aimock"
 VERSION = "1.43.0"
 
@@ -68,30 +66,6 @@ class Aimock:
         return reply.json() if reply.content else None
 
 
-def installed(package: str, version: str) -> Path:
-    """The folder of an npm package in `.venv/node`, installed if it is not there.
-
-    Args:
-        package: its name.
-        version: exactly.
-    """
-    home = NODE / f"{package.strip('@').replace('/', '-')}-{version}"
-    folder = home / "node_modules" / package
-    if not folder.is_dir():
-        npm = shutil.which("npm")
-        assert npm is not None, "npm is needed for the peers of providers: apt-get install nodejs npm"
-        NODE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=NODE) as half:  # made aside and moved, so that what is there is whole
-            made = Path(half, "made")
-            made.mkdir()
-            command = [npm, "install", "--prefix", str(made), "--no-audit", "--no-fund", "--loglevel=error", f"{package}@{version}"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-            assert done.returncode == 0, f"npm could not install {package} {version}:\n{done.stderr}"
-            with contextlib.suppress(OSError):  # another process was first
-                made.rename(home)
-    return folder
-
-
 @contextlib.contextmanager
 def running(log: Path, *options: str) -> Iterator[Aimock]:
     """A server of its own process.
@@ -100,12 +74,10 @@ def running(log: Path, *options: str) -> Iterator[Aimock]:
         log: file for what it prints.
         options: further ones of its command line.
     """
-    node = shutil.which("node")
-    assert node is not None, "node is needed for the peers of providers: apt-get install nodejs npm"
-    script = installed(PACKAGE, VERSION) / "dist" / "cli.js"
+    script = npm_packages(**{PACKAGE: VERSION}) / PACKAGE / "dist" / "cli.js"
     none = log.with_name("no_fixtures.json")
     none.write_text(json.dumps({"fixtures": []}), encoding="utf-8")
-    command = [node, str(script), "--port", "0", "--fixtures", str(none), *options]
+    command = [str(NODE), str(script), "--port", "0", "--fixtures", str(none), *options]
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT) as process:
         try:
             url = _listening(process, log)

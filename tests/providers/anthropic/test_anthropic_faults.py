@@ -90,7 +90,7 @@ async def failure(
     ],
 )
 async def test_refusals(faults: Faults, stream: bool, status: int, kind: str, message: str, error: type[ModelError], says: str) -> None:
-    headers = {"request_id": "req_1"} | ({"retry_after": "7"} if status == 429 else {})
+    headers: dict[str, Any] = {"request_id": "req_1"} | ({"retry_after": "7"} if status == 429 else {})
     caught, _ = await failure(faults, reply(status, refusal(kind, message), **headers), stream=stream)
     assert type(caught) is error
     assert says in str(caught)

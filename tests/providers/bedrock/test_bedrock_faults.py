@@ -69,7 +69,7 @@ async def failure(faults: Faults, *steps: Step, stream: bool = True, **settings:
     ],
 )
 async def test_refusals(faults: Faults, stream: bool, status: int, kind: str, message: str, error: type[ModelError], says: str) -> None:
-    headers = {"x_amzn_requestid": "req-1", "x_amzn_errortype": kind} | ({"retry_after": "7"} if status == 429 else {})
+    headers: dict[str, Any] = {"x_amzn_requestid": "req-1", "x_amzn_errortype": kind} | ({"retry_after": "7"} if status == 429 else {})
     caught, _ = await failure(faults, reply(status, {"message": message}, **headers), stream=stream)
     assert type(caught) is error
     assert says in str(caught)
