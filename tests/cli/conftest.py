@@ -6,7 +6,7 @@ import io
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -242,8 +242,8 @@ def terminal(folder: Path) -> Iterator[Open]:
     """Runs a command line in a terminal, in the current folder: ``terminal("run", "hi")``."""
     opened: list[Terminal] = []
 
-    def start(*arguments: str, program: Sequence[str] = ("-m", "agentfp"), **env: str) -> Terminal:
-        opened.append(Terminal(arguments, folder, env, program))
+    def start(*arguments: str, **env: str) -> Terminal:
+        opened.append(Terminal(arguments, folder, env))
         return opened[-1]
 
     yield start

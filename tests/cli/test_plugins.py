@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 
 from agentfp.testing import PluginDist
-from scripts.workshop import local_names
 from tests.cli.conftest import Cli
 
 HOURS = """
@@ -69,8 +68,7 @@ def add(site: PluginDist, name: str, source: str, version: str = "1.0") -> None:
 
 
 def states(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The states of plugins, without those of the checkout's own distributions, which are installed beside the test's."""
-    return {row["name"]: row["state"] for row in rows if row["distribution"] not in local_names()}
+    return {row["name"]: row["state"] for row in rows}
 
 
 # --- plugins -----------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Hides the sister distributions from a Python process: for tests that say what is so when nothing but the kernel is installed.
 
-Python imports this by itself when the folder is on `PYTHONPATH`. The names come from `AGENTFP_TESTS_HIDE`.
+Python imports this by itself when the folder is on `PYTHONPATH`. The names come from `AGENTFP_TESTS_HIDE`; what a test installs into a folder of
+its own is seen.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 _all = importlib.metadata.distributions
+_home = Path(sysconfig.get_path("purelib"))
 
 
 def visible(**context: Any) -> Iterator[importlib.metadata.Distribution]:
@@ -19,8 +23,7 @@ def visible(**context: Any) -> Iterator[importlib.metadata.Distribution]:
     hidden = set(os.environ.get("AGENTFP_TESTS_HIDE", "").split())
     for distribution in _all(**context):
         folder = getattr(distribution, "_path", None)  # its name is in the metadata, which take long to parse
-        name = "" if folder is None else folder.name.partition("-")[0]
-        if re.sub(r"[-_.]+", "-", name).lower() not in hidden:
+        if folder is None or folder.parent != _home or re.sub(r"[-_.]+", "-", folder.name.partition("-")[0]).lower() not in hidden:
             yield distribution
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from agentfp import Config, load_config
 from agentfp.testing import PluginDist
-from scripts.workshop import local_names
 
 HOURS = """
 from typing import Any
@@ -85,14 +83,7 @@ def fallback(error, text):
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hides the sister distributions of the checkout, which bring plugins of their own."""
-    everything, sisters = importlib.metadata.distributions, local_names()
-    monkeypatch.setattr(importlib.metadata, "distributions", lambda: (d for d in everything() if d.name not in sisters))
-
-
-@pytest.fixture
-def site(tmp_path: Path, alone: None) -> Iterator[PluginDist]:
+def site(tmp_path: Path) -> Iterator[PluginDist]:
     with PluginDist(tmp_path / "site") as dist:
         dist("agentfp-hours", entry_points={"agentfp.plugins": {"hours": "hours_plugin:Hours"}}, modules={"hours_plugin": HOURS})
         dist("agentfp-pairs", entry_points={"agentfp.plugins": {"pairs": "pairs_plugin:Pairs"}}, modules={"pairs_plugin": PAIRS})
