@@ -1,0 +1,47 @@
+"""A tool's result as the model is shown it: short lines, and of data only what the question speaks of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agentfp_local.turn import parsed
+from agentfp_local.wording import terms
+
+MOST_ITEMS = 8
+"""A model of this size loses its way in longer lists."""
+
+
+def digest(text: str, question: str) -> str:
+    """The lines of a result that matter to a question.
+
+    Args:
+        text: the result as the tool gave it.
+        question: what the person wants to know.
+    """
+    data = parsed(text)
+    asked = terms(question)
+    if isinstance(data, dict):
+        return "\n".join(_lines(data, asked)) or "nothing"
+    if isinstance(data, list):
+        items = [", ".join(_lines(item, asked, listed=True)) if isinstance(item, dict) else _plain(item) for item in data[:MOST_ITEMS]]
+        return "\n".join(items) or "nothing"
+    return text
+
+
+def _lines(data: Mapping[str, Any], asked: set[str], *, listed: bool = False) -> list[str]:
+    about = [key for key in data if terms(key) & asked]
+    given = [key for key, value in data.items() if isinstance(value, str) and terms(value) and terms(value) <= asked]
+    if about:
+        named = [key for key in ("name", "title") if key in data] if listed else given
+        kept = [key for key in data if key in (*about, *named)]
+    elif listed and "name" in data:
+        kept = ["name"]
+    else:
+        kept = list(data)
+    return [f"{key.replace('_', ' ')}: {_plain(data[key])}" for key in kept]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
