@@ -41,7 +41,7 @@ class _Match:
 
     @property
     def score(self) -> int:
-        return 3 * len(self.strong) + len(self.weak)
+        return 3 * len(self.strong) + len(self.weak) + 3 * self.filling.exact
 
 
 def choose(request: ModelRequest, turn: Turn) -> tuple[Choice, ...]:

@@ -27,10 +27,12 @@ class Filling:
     Args:
         schemas: the narrowed schema of each call; several for one question about several things.
         complete: whether every argument that must be there has a value to take.
+        exact: arguments for which the question names a value of a stated form: a pattern, a code, one of a list.
     """
 
     schemas: tuple[dict[str, Any], ...]
     complete: bool
+    exact: int = 0
 
 
 def filling(tool: ToolSpec, turn: Turn) -> Filling:
@@ -59,7 +61,7 @@ def filling(tool: ToolSpec, turn: Turn) -> Filling:
             kept[name] = properties[name]
             complete = False
     narrowed_schema = {**schema, "properties": kept, "required": list(kept), "additionalProperties": False}
-    return Filling(tuple(_one_each(narrowed_schema, kept, turn.question)), complete)
+    return Filling(tuple(_one_each(narrowed_schema, kept, turn.question)), complete, said.exact)
 
 
 def _one_each(schema: dict[str, Any], kept: dict[str, Any], question: str) -> list[dict[str, Any]]:
@@ -82,6 +84,7 @@ class _Said:
         self._tool_terms = terms(tool.name) | {term for name in properties for term in terms(name)}
         texts = [name for name, schema in properties.items() if _kind(schema) == "string" and "enum" not in schema]
         self._texts = [name for name in texts if name in tool.parameters.get("required", ())] or texts
+        self.exact = 0
         self._spans = spans(turn.question, self._tool_terms)
 
     def mentions(self, name: str) -> bool:
@@ -95,6 +98,7 @@ class _Said:
             return {**schema, "enum": list(dict.fromkeys(told))[:8]}
         if "enum" in schema:
             named = [value for value in schema["enum"] if terms(str(value)) and terms(str(value)) <= self._terms]
+            self.exact += bool(named)
             return {**schema, "enum": named or schema["enum"]}
         kind = _kind(schema)
         if kind in ("integer", "number"):
@@ -115,6 +119,7 @@ class _Said:
                 found = [word for span in found for word in span.split() if _CODE.fullmatch(word)]
             fitting = [span for span in found if _fits(span, schema)]
             if fitting:
+                self.exact += (code or "pattern" in schema) and text is self._question
                 return self._share(name, fitting, text)
         return []
 

@@ -54,7 +54,7 @@ def _signature(tool: ToolSpec) -> str:
 
 def from_results(request: ModelRequest, turn: Turn) -> Chat:
     """The question with what came of the calls."""
-    results = "\n".join(digest(text, turn.question) for text in turn.results)
+    results = "\n".join(f"{label}: {shown}" if label else shown for label, text in turn.latest for shown in (digest(text, turn.question),))
     late = "".join(f"\n{text}" for text in turn.late)
     system = f"{request.system}\n{ANSWER}" if request.system else ANSWER
     return _merged([("system", system)], [*_pattern(ANSWER_PATTERN), ("user", f"{turn.question}\nResult:\n{results}{late}")])

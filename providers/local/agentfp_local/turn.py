@@ -19,6 +19,7 @@ class Turn:
         question: what the person said last.
         calls: calls made since.
         results: what they gave, as the model reads it.
+        latest: the results of the last batch of calls, each after its arguments where there are several.
         late: further texts that stand after the question, from the application or a plugin.
         earlier: what the person said before, the latest first.
         before: the last call of an earlier turn.
@@ -27,6 +28,7 @@ class Turn:
     question: str
     calls: tuple[ToolCall, ...]
     results: tuple[str, ...]
+    latest: tuple[tuple[str, str], ...]
     late: tuple[str, ...]
     earlier: tuple[str, ...]
     before: ToolCall | None
@@ -47,10 +49,19 @@ def turn_of(messages: Sequence[Message]) -> Turn:
         question=messages[at].text if at >= 0 else "",
         calls=tuple(call for message in now for call in message.tool_calls),
         results=tuple(message.text for message in now if message.role == "tool"),
+        latest=_latest(now),
         late=tuple(message.text for message in now if _asks(message)),
         earlier=tuple(message.text for message in reversed(past) if _asks(message)),
         before=next((call for message in reversed(past) for call in reversed(message.tool_calls)), None),
     )
+
+
+def _latest(now: Sequence[Message]) -> tuple[tuple[str, str], ...]:
+    """Results of the last batch, each with what tells it from the others: the values of its call's arguments."""
+    batch = next((message.tool_calls for message in reversed(now) if message.tool_calls), ())
+    ids = {call.id: ", ".join(str(value) for value in call.arguments.values()) for call in batch}
+    found = [(ids[str(message.tool_call_id)], message.text) for message in now if message.role == "tool" and message.tool_call_id in ids]
+    return tuple(found if len(found) > 1 else (("", text) for _, text in found))
 
 
 def _asks(message: Message, author: str | None = None) -> bool:

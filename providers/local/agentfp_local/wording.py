@@ -59,7 +59,13 @@ def spans(text: str, without: Collection[str] = ()) -> list[str]:
         at = end + 1
     found = _once(found)
     names = [span for span in found if span[0].isupper() or span[0].isdigit()]
-    return names or found
+    within = [name for name in names if not _begins_sentence(text, name)]
+    return within or names or found
+
+
+def _begins_sentence(text: str, name: str) -> bool:
+    """Whether a single word has its capital from standing first in a sentence only."""
+    return " " not in name and name[1:].islower() and re.search(rf"(?:^|[.!?]\s+){re.escape(name)}\b", text) is not None
 
 
 def _end_of_run(text: str, tokens: list[re.Match[str]], start: int, without: Collection[str]) -> int:
