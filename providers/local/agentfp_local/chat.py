@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from agentfp.http import ModelHttp, SseDecoder, error_of_data
+from agentfp.http import ModelHttp, ServerSentEvent, SseDecoder, error_of_data
 from agentfp.model import ContextTooLongError, ModelError, ModelRequest, ProviderProtocolError, StopReason, Usage
 
 PATH = "/v1/chat/completions"
@@ -70,6 +70,17 @@ def body_of(name: str, request: ModelRequest, messages: list[dict[str, str]], sh
     return body | dict(wished.extra)
 
 
+@dataclass(slots=True)
+class _Got:
+    """What came of a stream so far."""
+
+    texts: list[str] = field(default_factory=list)
+    finish: str | None = None
+    usage: Any = None
+    last: Any = None
+    done: bool = False
+
+
 class ChatClient:
     """Asks one server.
 
@@ -95,39 +106,44 @@ class ChatClient:
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise self._malformed() from error
 
-    async def stream(self, body: Mapping[str, Any], request: ModelRequest) -> AsyncIterator[str | Said]:
+    async def stream(self, body: Mapping[str, Any], request: ModelRequest) -> AsyncGenerator[str | Said, None]:
         """Pieces of the text, and last the whole reply.
 
         Raises:
             ModelError: of the kind that fits.
         """
-        texts: list[str] = []
-        finish: str | None = None
-        usage: Any = None
-        last: Any = {}
-        done = False
+        got = _Got()
         body = {**body, "stream": True, "stream_options": {"include_usage": True}}
         async with self._http.open(PATH, body, request) as stream:
-            async for event in stream.read(SseDecoder()):
-                if event.data == "[DONE]":
-                    done = True
-                    continue
-                try:
-                    last = event.json()
-                    if "error" in last:
-                        raise error_of_data("local", self._http.model, 503, last, explain)
-                    usage = last.get("usage") or usage
-                    for choice in last["choices"]:
-                        finish = choice.get("finish_reason") or finish
-                        if piece := choice["delta"].get("content"):
-                            texts.append(piece)
-                            yield piece
-                except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-                    raise self._malformed() from error
-        if not done or finish is None:
+            try:
+                async for event in stream.read(SseDecoder()):
+                    for piece in self._pieces(got, event):
+                        yield piece
+            except ModelError as error:
+                error.usage = error.usage or _usage(got.usage)
+                raise
+        if not got.done or got.finish is None:
             msg = f"the server of the local model {self._http.model!r} ended its reply early; ask again"
-            raise ProviderProtocolError(msg, provider="local", model=self._http.model, usage=_usage(usage))
-        yield self._said("".join(texts), finish, usage, last)
+            raise ProviderProtocolError(msg, provider="local", model=self._http.model, usage=_usage(got.usage))
+        yield self._said("".join(got.texts), got.finish, got.usage, got.last)
+
+    def _pieces(self, got: _Got, event: ServerSentEvent) -> list[str]:
+        """The texts of an event; the rest of it is kept."""
+        if event.data == "[DONE]":
+            got.done = True
+            return []
+        data = event.json()
+        try:
+            if "error" in data:
+                raise error_of_data("local", self._http.model, 503, data, explain)
+            got.last = data
+            got.usage = data.get("usage") or got.usage
+            pieces = [piece for choice in data["choices"] if (piece := choice["delta"].get("content"))]
+            got.finish = next((why for choice in data["choices"] if (why := choice.get("finish_reason"))), got.finish)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._malformed() from error
+        got.texts += pieces
+        return pieces
 
     def _said(self, text: str, finish: str, usage: Any, data: Mapping[str, Any]) -> Said:
         counted = _usage(usage)

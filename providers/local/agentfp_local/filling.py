@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfp.model import ToolSpec
-from agentfp_local.turn import Turn, under
+from agentfp_local.turn import Turn
 from agentfp_local.wording import coordinated, numbers, spans, terms
 
 _CODES = frozenset(("code", "cod", "iata", "icao", "isin", "symbol", "ticker"))
@@ -93,7 +93,9 @@ class _Said:
 
     def narrow(self, name: str, schema: dict[str, Any]) -> dict[str, Any] | None:
         """The schema with the values that an argument may take; None when nothing fits."""
-        told = [value for data in self._turn.data for value in under(data, name) if _fits(value, schema)]
+        told = [value for value in self._turn.values(name, past=False) if _fits(value, schema)]
+        if not told and not self._spans:  # `What is its elevation?`
+            told = [value for value in self._turn.values(name, past=True) if _fits(value, schema)]
         if told:
             return {**schema, "enum": list(dict.fromkeys(told))[:8]}
         if "enum" in schema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -77,7 +78,7 @@ class LocalModel:
         self.name = name or weights.DEFAULT
         _check(context=context, threads=threads, seed=seed)
         self._seed = seed
-        self._http_options = options or HttpOptions(silence_timeout=_SILENCE, retries=RetryPolicy(attempts=1))
+        self._http_options = options or HttpOptions(silence_timeout=_SILENCE, proxy="", retries=RetryPolicy(attempts=1))
         self.features = ModelFeatures(
             streaming=True,
             tools=tools,
@@ -108,7 +109,8 @@ class LocalModel:
         try:
             said = await client.complete(body, request)
         except ModelConnectionError as error:
-            raise self._explained(error) from error
+            self._look_after(error)
+            raise
         return _called(said) if calls else _answered(said)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
@@ -123,10 +125,12 @@ class LocalModel:
             if calls:
                 yield _called(await client.complete(body, request))
                 return
-            async for piece in client.stream(body, request):
-                yield TextChunk(piece) if isinstance(piece, str) else _answered(piece)
+            async with contextlib.aclosing(client.stream(body, request)) as pieces:
+                async for piece in pieces:
+                    yield TextChunk(piece) if isinstance(piece, str) else _answered(piece)
         except ModelConnectionError as error:
-            raise self._explained(error) from error
+            self._look_after(error)
+            raise
 
     def _plan(self, request: ModelRequest) -> tuple[bool, dict[str, Any]]:
         """Whether calls are decoded, and the body that has it done."""
@@ -164,14 +168,17 @@ class LocalModel:
         )
         return ChatClient(http, self.features.context_window)
 
-    def _explained(self, error: ModelConnectionError) -> ModelConnectionError:
-        """An error of the connection to a server that has ended says so."""
+    def _look_after(self, error: ModelConnectionError) -> None:
+        """Say more where a call failed because the server has ended.
+
+        Raises:
+            ModelConnectionError: it has.
+        """
         ended = self._server.ended if self._server is not None else None
-        if ended is None:
-            return error
-        how = f"signal {-ended}" if ended < 0 else f"exit code {ended}"
-        msg = f"the server of the local model {self.name!r} ended in the middle of a call ({how}); the next call starts it anew"
-        return ModelConnectionError(msg, provider="local", model=self.name)
+        if ended is not None:
+            how = f"signal {-ended}" if ended < 0 else f"exit code {ended}"
+            msg = f"the server of the local model {self.name!r} ended in the middle of a call ({how}); the next call starts it anew"
+            raise ModelConnectionError(msg, provider="local", model=self.name) from error
 
 
 def _schema(schema: Any) -> dict[str, Any]:

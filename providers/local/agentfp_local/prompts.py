@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from agentfp.model import Message, ModelRequest, ToolSpec
 from agentfp_local.choosing import Choice
 from agentfp_local.digest import digest
-from agentfp_local.turn import Turn
+from agentfp_local.turn import Turn, parsed
 
 Chat: TypeAlias = list[dict[str, str]]
 
@@ -24,6 +24,9 @@ ANSWER_PATTERN = [
     ("Which rivers are in Peru?\nResult:\nname: Ucayali\nname: Amazon", "The rivers in Peru are Ucayali and Amazon."),
     ("What time is it in Oslo?\nResult:\n14:05", "It is 14:05 in Oslo."),
 ]
+
+SEVERAL_FACTS = ("Tell me about Quito.\nResult:\nname: Quito\ncountry: Ecuador\nelevation: 2850", "Quito is in Ecuador, and its elevation is 2850.")
+"""One more of the pattern where a result has this many facts; elsewhere it would make the model talk on."""
 
 
 def conversation(request: ModelRequest) -> Chat:
@@ -55,9 +58,11 @@ def _signature(tool: ToolSpec) -> str:
 def from_results(request: ModelRequest, turn: Turn) -> Chat:
     """The question with what came of the calls."""
     results = "\n".join(f"{label}: {shown}" if label else shown for label, text in turn.latest for shown in (digest(text, turn.question),))
+    several = len(turn.latest) == 1 and isinstance(parsed(turn.latest[0][1]), dict) and results.count("\n") > 1
+    pattern = [*ANSWER_PATTERN[:2], SEVERAL_FACTS, *ANSWER_PATTERN[2:]] if several else ANSWER_PATTERN
     late = "".join(f"\n{text}" for text in turn.late)
     system = f"{request.system}\n{ANSWER}" if request.system else ANSWER
-    return _merged([("system", system)], [*_pattern(ANSWER_PATTERN), ("user", f"{turn.question}\nResult:\n{results}{late}")])
+    return _merged([("system", system)], [*_pattern(pattern), ("user", f"{turn.question}\nResult:\n{results}{late}")])
 
 
 def _pattern(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

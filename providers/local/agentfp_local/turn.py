@@ -23,6 +23,7 @@ class Turn:
         late: further texts that stand after the question, from the application or a plugin.
         earlier: what the person said before, the latest first.
         before: the last call of an earlier turn.
+        past: results of earlier turns, the latest first.
     """
 
     question: str
@@ -32,11 +33,14 @@ class Turn:
     late: tuple[str, ...]
     earlier: tuple[str, ...]
     before: ToolCall | None
+    past: tuple[str, ...]
 
-    @property
-    def data(self) -> list[Any]:
-        """The results that are JSON, parsed, the latest first."""
-        return [value for text in reversed(self.results) if (value := parsed(text)) is not None]
+    def values(self, key: str, *, past: bool) -> list[Any]:
+        """What stands under a key in this turn's results, or in earlier ones, of the latest result that has it."""
+        for text in self.past if past else reversed(self.results):
+            if found := list(under(parsed(text), key)):
+                return found
+        return []
 
 
 def turn_of(messages: Sequence[Message]) -> Turn:
@@ -52,6 +56,7 @@ def turn_of(messages: Sequence[Message]) -> Turn:
         latest=_latest(now),
         late=tuple(message.text for message in now if _asks(message)),
         earlier=tuple(message.text for message in reversed(past) if _asks(message)),
+        past=tuple(message.text for message in reversed(past) if message.role == "tool"),
         before=next((call for message in reversed(past) for call in reversed(message.tool_calls)), None),
     )
 
