@@ -15,7 +15,7 @@ _MOST_TOKENS = 512
 """Tokens of a reply where the request does not say: small models do not always find an end."""
 
 
-def explain(status: int, data: Any) -> type[ModelError] | None:
+def explain(_status: int, data: Any) -> type[ModelError] | None:
     """Tell the server's own errors apart."""
     error = data.get("error") if isinstance(data, Mapping) else None
     kind = error.get("type") if isinstance(error, Mapping) else None

@@ -17,7 +17,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which may still want an answer
     wanted = json.loads(sys.stdin.readline())
     sys.path[:] = wanted["sys_path"]
-    import xllamacpp
+    import xllamacpp  # type: ignore[import-untyped]
 
     params = xllamacpp.CommonParams()
     params.model.path = wanted["file"]

@@ -90,8 +90,8 @@ def _first(matches: list[_Match]) -> list[list[_Match]]:
     named: set[str] = set()
     rest = matches
     while rest:
-        best = max(match.score for match in rest)
-        group = [match for match in rest if match.score == best]
+        best = max(rest, key=lambda match: match.score)
+        group = [match for match in rest if match.score == best.score and match.strong == best.strong]
         chosen.append(group)
         named |= {term for match in group for term in match.strong | match.weak}
         rest = [replace(match, weak=frozenset(), strong=match.strong - named) for match in rest if match not in group]

@@ -7,7 +7,6 @@ fits, there is no call.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,5 +182,3 @@ def _resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
             found = found.get(step, {}) if isinstance(found, dict) else {}
         schema, steps = {**found, **{key: value for key, value in schema.items() if key != "$ref"}}, steps + 1
     return schema if isinstance(schema, dict) else {}
-
-

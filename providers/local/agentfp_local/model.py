@@ -78,7 +78,7 @@ class LocalModel:
         self.name = name or weights.DEFAULT
         _check(context=context, threads=threads, seed=seed)
         self._seed = seed
-        self._http_options = options or HttpOptions(silence_timeout=_SILENCE, proxy="", retries=RetryPolicy(attempts=1))
+        self._http_options = options or _own_options()
         self.features = ModelFeatures(
             streaming=True,
             tools=tools,
@@ -218,10 +218,15 @@ def _template(given: str | None) -> str | None:
         raise ConfigError(f"chat_template {given!r} is neither a Jinja template nor a file that can be read") from error
 
 
+def _own_options() -> HttpOptions:
+    """For a server of our own: no proxy; connections given up before it does so itself, and one more attempt if it was faster."""
+    return HttpOptions(silence_timeout=_SILENCE, proxy="", keepalive=2.0, retries=RetryPolicy(attempts=2, initial=0.05))
+
+
 def _check(*, context: Any, threads: Any, seed: Any) -> None:
     problems = [
         f"{name} of a local model takes a whole number from {least}, got {value!r}"
-        for name, value, least in (("context", context, 64), ("threads", threads, 1), ("seed", seed, 0))
+        for name, value, least in (("context", context, 256), ("threads", threads, 1), ("seed", seed, 0))
         if isinstance(value, bool) or not isinstance(value, int) or value < least
     ]
     if problems:

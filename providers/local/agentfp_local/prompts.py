@@ -15,8 +15,14 @@ Chat: TypeAlias = list[dict[str, str]]
 
 CALL = "Call the tool that answers the question. Write the call as JSON."
 CALL_PATTERN = [
-    ("get_capital(country): The capital of a country.\n\nWhat is the capital of Peru?", '{"tool": "get_capital", "arguments": {"country": "Peru"}}'),
-    ("find_books(author): Books of an author.\n\nWhich books did Jane Austen write?", '{"tool": "find_books", "arguments": {"author": "Jane Austen"}}'),
+    (
+        "get_capital(country): The capital of a country.\n\nWhat is the capital of Peru?",
+        '{"tool": "get_capital", "arguments": {"country": "Peru"}}',
+    ),
+    (
+        "find_books(author): Books of an author.\n\nWhich books did Jane Austen write?",
+        '{"tool": "find_books", "arguments": {"author": "Jane Austen"}}',
+    ),
 ]
 ANSWER = "Answer the question with the result. Use only what the result says. One sentence."
 ANSWER_PATTERN = [
@@ -25,7 +31,10 @@ ANSWER_PATTERN = [
     ("What time is it in Oslo?\nResult:\n14:05", "It is 14:05 in Oslo."),
 ]
 
-SEVERAL_FACTS = ("Tell me about Quito.\nResult:\nname: Quito\ncountry: Ecuador\nelevation: 2850", "Quito is in Ecuador, and its elevation is 2850.")
+SEVERAL_FACTS = (
+    "Tell me about Quito.\nResult:\nname: Quito\ncountry: Ecuador\nelevation: 2850",
+    "Quito is in Ecuador, and its elevation is 2850.",
+)
 """One more of the pattern where a result has this many facts; elsewhere it would make the model talk on."""
 
 
@@ -52,7 +61,8 @@ def calling(turn: Turn, choices: Sequence[Choice]) -> Chat:
 
 
 def _signature(tool: ToolSpec) -> str:
-    return f"{tool.name}({', '.join(tool.parameters.get('properties', {}))}): {tool.description.splitlines()[0] if tool.description else ''}"
+    about = tool.description.splitlines()[0] if tool.description else ""
+    return f"{tool.name}({', '.join(tool.parameters.get('properties', {}))}): {about}"
 
 
 def from_results(request: ModelRequest, turn: Turn) -> Chat:

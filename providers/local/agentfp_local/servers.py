@@ -99,7 +99,8 @@ class LlamaServer:
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").splitlines()
-        errors = [line.split(" E ", 1)[1].strip() for line in lines if " E " in line] or [line.strip() for line in lines if line.strip()][-1:]
+        errors = [line.split(" E ", 1)[1].strip() for line in lines if " E " in line]
+        errors = errors or [line.strip() for line in lines if line.strip()][-1:]
         reason = "; ".join(dict.fromkeys(errors)) or f"exit code {self._process.returncode}"
         return f"{reason[:600]}. Is the file whole, and is there memory for it and the context?"
 

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable
 
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", words))
+
+
 # Words that name no subject. Verbs of looking things up are among them: every tool looks something up.
 FUNCTION_WORDS = frozenset(
-    "a about after all also am an and any are as at be been before by can could did do does for from get give had has have here how i if in"
-    " into is it its let like list look lookup fetch find many me much my near no not of off on one or our out over please search should show"
-    " some tell than that the their them then there these they this those to up us want was we were what when where which who whose why will"
-    " with would you your".split()
+    _list("""
+    a about after all also am an and any are as at be been before by can could did do does fetch find for from get give had has
+    have here how i if in into is it its let like list look lookup many me much my near no not of off on one or our out over
+    please search should show some tell than that the their them then there these they this those to up us want was we were what
+    when where which who whose why will with would you your
+    """)
 )
 # Words between two names that belong to one: Rio de Janeiro, Isle of Man.
-_PARTICLES = frozenset("al da de del den der di do dos du el la las le los of the van von y".split())
-_WORD = re.compile(r"\w[\w'’./+*°%-]*\w|\w|[+*/=]", re.UNICODE)
+_PARTICLES = frozenset(_list("al da de del den der di do dos du el la las le los of the van von y"))
+# Words that join others in a sentence.
+_GLUE = _list("""
+    a an and are at be both but by due first for from has have in is it its last next no not of on one or that the then there this
+    to two was were which with yes
+""")
+_WORD = re.compile(r"\w[\w'\u2019./+*°%-]*\w|\w|[+*/=]", re.UNICODE)
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]+)[\"”»]|(?<!\w)'([^']+)'(?!\w)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ENDING = re.compile(r"(?<=\w\w)(?:ings?|ies|es|ed|e|s|y)$")
 _LETTERS = re.compile(r"[^\W_]+")
 MAX_GRAMMAR_WORDS = 400
 """More words than these make decoding slow."""
-_GLUE = (
-    "a an and are at be both but by due first for from has have in is it its last next no not of on one or that the then there this to two"
-    " was were which with yes"
-).split()
 
 
 def stem(word: str) -> str:
@@ -93,7 +102,7 @@ def numbers(text: str) -> list[str]:
 
 def coordinated(text: str, found: list[str]) -> bool:
     """Whether spans are members of one list: joined by ``and``, ``or`` or commas, prepositions aside."""
-    for left, right in zip(found, found[1:], strict=False):
+    for left, right in itertools.pairwise(found):
         start = text.find(left) + len(left)
         between = text[start : text.find(right, start)].lower()
         if not re.fullmatch(r"\W*(?:and|or|,)?\W*(?:(?:also|in|at|for|of|the)\W+)*", between):

@@ -140,9 +140,9 @@ async def test_what_is_too_long_is_typed() -> None:
 
 async def test_a_reply_that_fills_the_context_says_so() -> None:
     request = ModelRequest(system="", messages=[_user("Write a very long story of a king.")], settings=ModelSettings(max_tokens=4000))
-    response = await LocalModel(context=128).complete(request)
+    response = await LocalModel(context=256).complete(request)
     assert response.stop in (StopReason.CONTEXT_WINDOW, StopReason.STOP)
-    assert response.usage.total <= 129
+    assert response.usage.total <= 257
 
 
 def _user(text: str) -> Any:

@@ -56,13 +56,17 @@ async def test_a_crash_takes_nothing_along_and_the_next_call_starts_anew() -> No
     first = await model.complete(request())
     pid = server(model).pid
     with pytest.raises(ModelConnectionError, match=r"'smollm2' ended in the middle of a call \(signal 11\)"):
-        async for chunk in model.stream(request("Write a very long story.", max_tokens=300)):
-            if isinstance(chunk, TextChunk):
-                os.kill(pid, signal.SIGSEGV)
-                await anyio.to_thread.run_sync(server(model)._process.wait)
+        await _crash_it_after_text(model)
     again = await model.complete(request())
     assert again.text == first.text
     assert server(model).pid != pid
+
+
+async def _crash_it_after_text(model: LocalModel) -> None:
+    async for chunk in model.stream(request("Write a very long story.", max_tokens=300)):
+        if isinstance(chunk, TextChunk):
+            os.kill(server(model).pid, signal.SIGSEGV)
+            await anyio.to_thread.run_sync(server(model)._process.wait)
 
 
 async def test_a_cancelled_call_stops_decoding() -> None:
