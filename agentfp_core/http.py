@@ -326,7 +326,8 @@ class ModelHttp:
                     max_keepalive_connections=options.max_connections,
                     keepalive_expiry=options.keepalive,
                 ),
-                proxy=options.proxy,
+                proxy=options.proxy or None,
+                trust_env=options.proxy != "",
                 verify=_ssl_context(options.verify),
                 follow_redirects=False,
             )

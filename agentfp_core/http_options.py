@@ -29,7 +29,7 @@ class HttpOptions:
         max_connections: connections to the provider at once; further calls wait.
         pool_timeout: seconds that a call waits for a free connection.
         keepalive: seconds that an idle connection is kept.
-        proxy: URL of a proxy; the environment's (``HTTPS_PROXY``) when left out.
+        proxy: URL of a proxy; the environment's (``HTTPS_PROXY``) when left out; an empty text for none at all.
         verify: whether certificates are checked; a path to authorities' certificates; or an SSL context.
         headers: further headers of each request.
         retries: when and how a request is sent again that got no reply, or one that says "later".

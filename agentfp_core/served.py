@@ -139,6 +139,7 @@ def _short(message: Message, text: str) -> Message:
         message.tool_call_id,
         message.tool_name,
         thinking=message.thinking,
+        failed=message.failed,
     )
 
 

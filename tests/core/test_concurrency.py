@@ -238,7 +238,7 @@ async def test_a_finished_run_leaves_nothing_with_the_agent(collected: None) -> 
         model: Any = agent.model
         model.requests.clear()
         gc.collect()
-        return sum(1 for found in gc.get_objects() if type(found).__module__.startswith("agentfp_core"))
+        return sum(1 for found in gc.get_objects() if str(type(found).__module__).startswith("agentfp_core"))
 
     before = await some(20)
     assert await some(200) <= before + 5

@@ -380,3 +380,11 @@ async def test_a_request_that_cannot_be_written_leaves_nothing_open() -> None:
             await http(f"http://127.0.0.1:{port}").post("/x", b" " * 8_000_000)
         tasks.cancel_scope.cancel()
     gc.collect()
+
+
+async def test_an_empty_proxy_is_none_whatever_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    async with loopback(reply()) as server:
+        with pytest.raises(ModelConnectionError):
+            await http(server.url, HttpOptions(retries=RetryPolicy(attempts=1), keepalive=29)).post("/x", {})
+        assert (await http(server.url, HttpOptions(proxy="")).post("/x", {})).status == 200

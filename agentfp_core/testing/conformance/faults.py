@@ -60,7 +60,10 @@ class FaultChecks(RequestChecks):
         with anyio.fail_after(PATIENCE), pytest.raises(ModelError) as caught:
             await ask(model or server.model(), wish or request(PROMPT), stream=stream, into=into)
         error: BaseException | None = caught.value
+        told: list[BaseException] = []
         while error is not None:
+            assert error not in told, "an error is its own cause"
+            told.append(error)
             said = f"{error} {error!r}"
             assert KEY not in said, f"the key stands in a {type(error).__name__}"
             assert PROMPT not in said, f"the prompt stands in a {type(error).__name__}"

