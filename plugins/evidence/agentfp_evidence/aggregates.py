@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 MAX_AGGREGATES = 50_000
 _CERTAIN_DIGITS = 3
 _NO_RISK = 0.02
+_AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
 
 
 class Aggregate(NamedTuple):
@@ -144,6 +146,11 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
         yield Aggregate(
             "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
         )
+    for amount in [key for key in sums if _AMOUNT.search(key)][:2]:
+        for key in [k for k in list(sums)[:32] if not _AMOUNT.search(k)]:
+            products = [row[amount] * row[key] for row in flat if amount in row and key in row]
+            origin = f"sum of {name}[*].{amount} x {name}[*].{key}"
+            yield Aggregate("sum", sum(products), unit_of_key(key), origin, f"{rows.key} {key} price", rows.source, rows.node)
     for field, shared, group in rows.groups():
         if len(group) >= 2:
             for key in list(sums)[:32]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentfp.transcripts import ValueSource
-from agentfp_evidence.context import NUMBER_WORDS, is_labelled, sentence_around
+from agentfp_evidence.context import NUMBER_WORDS, is_labelled, same_noun, sentence_around
 from agentfp_evidence.figures import fits
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
@@ -25,6 +25,7 @@ _OPERATOR = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"[*_]*\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
+_RATE_NOUN = re.compile(r"[*_]*\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
 _WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
 
 
@@ -268,8 +269,13 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
     for rate in [*rates, *(priced if total else ())]:
         beside = 0 <= rate.start - number.end < 40 and "(" in text[number.end : rate.start]
         for count in (*small, *counts):
-            if (total or more or beside) and count is not rate and _is(rate.value * count.value, number):
+            named = count.end > 0 and _counts_rate(text, count, rate)
+            if (total or more or beside or named) and count is not rate and _is(rate.value * count.value, number):
                 return _worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
+    for share in [o for o in operands if o.unit == PERCENT] if number.digits >= 3 else ():
+        for whole in [o for o in operands if _same_unit(o, number) and o.unit != PERCENT]:
+            if _is(share.value * whole.value / 100, number):
+                return _worked("product", number, f"{share.value:g} % of {whole.value:g}", [share, whole])
     if more and number.digits >= 3:
         near = [o for o in operands if _same_unit(o, number)][-10:]
         for i, a in enumerate(near):
@@ -279,6 +285,13 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
                         high, low = (a, b) if a.value > b.value else (b, a)
                         return _worked("product", number, f"{count.value:g} x ({high.value:g} - {low.value:g})", [high, low, count])
     return None
+
+
+def _counts_rate(text: str, count: Operand, rate: Operand) -> bool:
+    """Whether a count is of what a rate is for: "3 nights" and "per night"."""
+    per = _RATE_NOUN.match(text, rate.end)
+    noun = re.compile(r"[*_]*[ -]([^\W\d_]{3,})").match(text, count.end)
+    return per is not None and noun is not None and same_noun(per[1].lower(), noun[1].lower())
 
 
 def _same_unit(operand: Operand, number: Number) -> bool:

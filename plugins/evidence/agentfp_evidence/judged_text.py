@@ -207,9 +207,11 @@ class JudgedText:
         if mention.number is not None:
             number = mention.number
             found = find_number(table, number, text) or find_magnitude(table, number, text[max(0, number.start - 24) : number.start])
-            found = found or find_converted(table, number) or time_between(table, number) or age(table, number)
+            found = found or find_converted(table, number) or time_between(table, number) or age(table, number, text[max(0, number.start - 24) : number.start])
             if found is not None:
                 return found
+            if number.readings[0] == "0":
+                return unverifiable("zero")
             return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
         if mention.kind == "moment":
             verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m, self._stated) for m in mention.moments]
@@ -254,6 +256,9 @@ class JudgedText:
                     judged[i] = (mention, restated)
         for i in [i for i in left if judged[i][1].verdict == "unsupported"]:
             self._work_out(judged, i, counts)
+            mention, verdict = judged[i]
+            if verdict.verdict == "unsupported" and mention.number and mention.number.unit == PERCENT and mention.number.value == 100:
+                judged[i] = (mention, unverifiable("idiom"))
 
     def _counted(self, mention: Mention) -> Verdict | None:
         number = mention.number

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agentfp_evidence.fold import fold_word
 from agentfp_evidence.index import Posting
-from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name
+from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name, word_list
 from agentfp_evidence.moments import MONTHS, WEEKDAYS
 from agentfp_evidence.scan import Word
 from agentfp_evidence.table import Table
@@ -30,6 +30,9 @@ _EXAMPLE = re.compile(
     r"|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
     r"[^.?!\n]*$"
 )
+COUNTRIES = word_list("countries")
+_CAMEL = re.compile(r"(?!Ma?c[A-Z]|[DO]['\u2019]|[DL][aeiu][A-Z])[^\W\d_]*[a-z][A-Z]")
+"""A word with a capital inside, which names a product or a term of a trade."""
 _POLITE = frozenset(
     [
         "dear",
@@ -150,6 +153,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return None
     if language == "de" and not _safe_in_german(span, words, strangers):
         return None
+    if all(fold_word(w.text) in COUNTRIES for w in strangers):
+        return start, end, unverifiable("common-knowledge")
     if _EXAMPLE.search(text[max(0, start - 90) : start]):
         return start, end, unverifiable("example")
     glossed = _gloss(table, text, start, end)
@@ -202,6 +207,8 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
         or folded in FUNCTION_WORDS
         or unit_of(folded)
     ):
+        return False
+    if _CAMEL.match(text):
         return False
     if language == "en":
         pieces = re.split("['-]", folded)
