@@ -114,11 +114,11 @@ class JudgedText:
 
         Args:
             found: what there is to judge; the text is scanned for it unless given.
-            in_words: judge numbers in words, weekdays and quoted text too.
+            in_words: it is prose: numbers in words, weekdays and quotes are judged too, numbers of lists and code are not.
         """
         found = found or find_in(self._text)
         self._language = language = language_of([fold_word(w.text) for w in found.words])
-        judged = self._verdicts(found.mentions)
+        judged = self._verdicts(found.mentions, masks=in_words)
         values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
         for span in name_spans(self._text, found.words):
             named = judge_name(self._table, self._text, span, language)
@@ -170,9 +170,9 @@ class JudgedText:
         self._language = language_of([fold_word(w.text) for w in found.words])
         return self._verdicts(found.mentions)
 
-    def _verdicts(self, mentions: list[Mention]) -> list[tuple[Mention, Verdict]]:
-        numbering_here = numbering(self._text)
-        code = code_blocks(self._text)
+    def _verdicts(self, mentions: list[Mention], *, masks: bool = True) -> list[tuple[Mention, Verdict]]:
+        numbering_here = numbering(self._text) if masks else frozenset()
+        code = code_blocks(self._text) if masks else []
         self._stated = {date for m in mentions for moment in m.moments for date in moment.dates}
         if self._language != "en":
             mentions = [m if m.number is None else replace(m, number=in_language(m.number, self._language)) for m in mentions]
