@@ -24,7 +24,7 @@ _OPERATOR = re.compile(
     r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"[*_]*\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
+_RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
 _RATE_NOUN = re.compile(r"[*_]*\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
 _WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
 
@@ -90,6 +90,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
         or _converted(text, number, around)
         or _total(text, number, around)
         or _difference(text, number, around)
+        or _share(text, number, around)
         or _product(text, number, around, counts)
     )
 
@@ -223,6 +224,21 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
                     if count > 1 and _is(total, number):
                         parts = run[skip : skip + count]
                         return _worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
+    return None
+
+
+def _share(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """What is left of a total beside its other part: "total 348, of which 150 by voucher and 198 by card"."""
+    if not is_money(number.unit):
+        return None
+    same = [o for o in operands if o.unit == number.unit]
+    at = sum(o.end <= number.start for o in same)
+    beside = [same[i] for i in (at - 1, at) if 0 <= i < len(same)]
+    for whole in same:
+        if is_labelled(text, whole.start, whole.end, "sum"):
+            for part in beside:
+                if part is not whole and _is(whole.value - part.value, number):
+                    return _worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
     return None
 
 

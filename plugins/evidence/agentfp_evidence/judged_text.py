@@ -37,6 +37,10 @@ from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiab
 SMALL_WORD = 12
 """Up to here a number in words may be a turn of phrase."""
 _WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
+MAX_WORKED_OUT = 120
+"""Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
+MAX_AROUND = 100
+"""Values before and behind one that it may be worked out from."""
 MAX_EARLIER = 12
 """Earlier answers that are asked how they worked a value out."""
 
@@ -206,8 +210,9 @@ class JudgedText:
         text, table = self._text, self._table
         if mention.number is not None:
             number = mention.number
-            found = find_number(table, number, text) or find_magnitude(table, number, text[max(0, number.start - 24) : number.start])
-            found = found or find_converted(table, number) or time_between(table, number) or age(table, number, text[max(0, number.start - 24) : number.start])
+            before = text[max(0, number.start - 24) : number.start]
+            found = find_number(table, number, text) or find_magnitude(table, number, before) or find_converted(table, number)
+            found = found or time_between(table, number) or age(table, number, before)
             if found is not None:
                 return found
             if number.readings[0] == "0":
@@ -230,12 +235,13 @@ class JudgedText:
         """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
         left = [i for i, (_, v) in enumerate(judged) if v.verdict == "unsupported" and v.how == "absent"]
         left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
+        left = left[:MAX_WORKED_OUT]
         if not left:
             return
         for i in left:
             mention = judged[i][0]
             if mention.number is not None:
-                wrong = contradicts(self._text, mention.number, self._operands(judged))
+                wrong = contradicts(self._text, mention.number, self._operands(judged, i))
                 if wrong is not None:
                     judged[i] = (mention, Verdict("unsupported", "arithmetic", wrong, severity=self._severity(mention.number)))
                     continue
@@ -275,14 +281,14 @@ class JudgedText:
         mention, verdict = judged[at]
         if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
             return
-        for other, said in judged:
+        for other, said in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
             if other is not mention and said.verdict == "supported" and said.derivation and _same(other, mention):
                 judged[at] = (mention, said)
                 return
         if mention.number.unit is not None and time_stated(mention.number, self._clocks_beside(judged, mention)):
             judged[at] = (mention, Verdict("supported", "duration", "between the times beside it"))
             return
-        operands = self._operands(judged)
+        operands = self._operands(judged, at)
         worked = work_out(self._text, mention.number, operands, counts)
         if worked is not None:
             judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
@@ -304,10 +310,11 @@ class JudgedText:
         moments = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
         return [moment.clock[:2] for moment in moments if moment.clock is not None]
 
-    def _operands(self, judged: list[tuple[Mention, Verdict]]) -> list[Operand]:
+    def _operands(self, judged: list[tuple[Mention, Verdict]], at: int) -> list[Operand]:
+        """The grounded numbers around a place in the list."""
         return [
             Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum")
-            for m, v in judged
+            for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]
             if m.number is not None and v.verdict == "supported"
         ]
 

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pydantic
 import pytest
-from agentfp_evidence import EvidenceIndex, EvidenceOptions, Shape, judge, judge_with
 
 from agentfp import AgentfpError
 from agentfp.plugin import Message, ToolCall
 from agentfp.transcripts import Transcript, TranscriptJudge
+from agentfp_evidence import EvidenceIndex, EvidenceOptions, Shape, judge, judge_with
 
 
 class Level(enum.Enum):
@@ -78,8 +78,9 @@ def test_messages_of_the_library() -> None:
 
 
 def test_options_that_do_not_fit_are_all_named() -> None:
+    bad: dict[str, Any] = {"profile": "standart", "min_digits": True, "figures": "no", "exempt": [7]}
     with pytest.raises(AgentfpError) as caught:
-        EvidenceOptions(profile="standart", min_digits=True, figures="no", shapes=[Shape("", "["), Shape("a", "b"), Shape("a", "b")], exempt=[7])  # type: ignore[arg-type]
+        EvidenceOptions(shapes=(Shape("", "["), Shape("a", "b"), Shape("a", "b")), **bad)
     text = str(caught.value)
     for part in ("standart", "standard", "min_digits", "figures", "needs a name", "no regular expression", "two shapes", "exempt"):
         assert part in text

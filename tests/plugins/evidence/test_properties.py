@@ -6,15 +6,16 @@ import json
 from typing import Any
 
 import pytest
-from agentfp_evidence import EvidenceIndex, EvidenceOptions, EvidenceReport, judge, judge_with
-from agentfp_evidence.fold import fold
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from agentfp_evidence import EvidenceIndex, EvidenceOptions, EvidenceReport, judge, judge_with
+from agentfp_evidence.fold import fold
 
 codes = st.from_regex(r"[A-Z]{2,4}-[0-9]{3,6}", fullmatch=True)
 numbers = st.one_of(st.integers(0, 10**9), st.decimals(0, 10**6, places=2).map(float))
 days = st.dates().map(lambda d: d.isoformat())
-texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=60)
+texts = st.text(st.characters(codec="utf-8"), max_size=60)
 leaves = st.one_of(codes, numbers, days, texts)
 rows = st.lists(st.fixed_dictionaries({"id": codes, "price": numbers, "day": days, "note": texts}), min_size=1, max_size=6)
 PROFILES = ("standard", "lexical", "strict")
@@ -80,3 +81,25 @@ def test_data_and_its_json_text_are_judged_alike(data: list[dict[str, Any]]) -> 
     assert [v.path for v in as_data.values] == [v.path for v in as_text.values]
     assert [v.text for v in as_data.values if v.path == "$.extra"] == ["ZZ-998877"]
     assert all(v.verdict != "unsupported" for v in as_data.values if v.path.endswith((".id", ".price", ".day")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "QUJD/1+a" * 60_000,
+        "a1-" * 100_000,
+        '{"a": [' * 30_000,
+        "9" * 200_000,
+        "'1" * 100_000,
+        "x@" * 100_000,
+        '"' * 100_000,
+        "12:" * 100_000,
+        "Ab " * 60_000,
+        "1 " * 100_000,
+    ],
+    ids=lambda text: text[:8],
+)
+def test_no_text_is_too_odd_to_be_read(text: str) -> None:
+    report = judge("Code XY-4711 stands for 1,234.", [{"role": "tool", "content": text}])
+    assert "XY-4711" in report.unsupported
+    assert judge(text[:20_000], [{"role": "tool", "content": "ok"}]).answer == text[:20_000]
