@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agentfp.transcripts import ValueSource
 from agentfp_evidence.context import NUMBER_WORDS, is_labelled, same_noun, sentence_around
+from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
@@ -25,7 +26,8 @@ _OPERATOR = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
-_RATE_NOUN = re.compile(r"[*_]*\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
+_NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
+_RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
 _WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
 
 
@@ -40,6 +42,7 @@ class Operand:
         end: where it ends.
         sources: where it comes from.
         is_sum: it is itself a total of others.
+        noun: of the length of a list, the key of the list.
     """
 
     value: float
@@ -48,6 +51,7 @@ class Operand:
     end: int
     sources: tuple[ValueSource, ...] = ()
     is_sum: bool = False
+    noun: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +289,9 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
     for rate in [*rates, *(priced if total else ())]:
         beside = 0 <= rate.start - number.end < 40 and "(" in text[number.end : rate.start]
         for count in (*small, *counts):
-            named = count.end > 0 and _counts_rate(text, count, rate)
-            if (total or more or beside or named) and count is not rate and _is(rate.value * count.value, number):
+            named = _counts_rate(text, count, rate)
+            called = (total or more or beside) and (number.digits >= 3 or is_money(number.unit))
+            if (called or named) and count is not rate and _is(rate.value * count.value, number):
                 return _worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
     for share in [o for o in operands if o.unit == PERCENT] if number.digits >= 3 else ():
         for whole in [o for o in operands if _same_unit(o, number) and o.unit != PERCENT]:
@@ -306,8 +311,12 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
 def _counts_rate(text: str, count: Operand, rate: Operand) -> bool:
     """Whether a count is of what a rate is for: "3 nights" and "per night"."""
     per = _RATE_NOUN.match(text, rate.end)
-    noun = re.compile(r"[*_]*[ -]([^\W\d_]{3,})").match(text, count.end)
-    return per is not None and noun is not None and same_noun(per[1].lower(), noun[1].lower())
+    if per is None:
+        return False
+    if count.noun:
+        return any(same_noun(per[1].lower(), word) for word in words_of_key(count.noun))
+    noun = _NOUN_BEHIND.match(text, count.end) if count.end else None
+    return noun is not None and same_noun(per[1].lower(), noun[1].lower())
 
 
 def _same_unit(operand: Operand, number: Number) -> bool:

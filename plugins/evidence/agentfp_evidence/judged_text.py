@@ -249,7 +249,7 @@ class JudgedText:
                 if found is not None:
                     judged[i] = (mention, found)
         self._counts = words_as_counts(self._text)
-        counts = [*self._counts, *(Operand(float(n), None, 0, 0) for n in list_lengths(self._table))]
+        counts = [*self._counts, *list_lengths(self._table)]
         for _ in range(2):
             left = [i for i in left if judged[i][1].verdict == "unsupported"]
             for i in left:
