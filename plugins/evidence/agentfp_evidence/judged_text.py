@@ -250,21 +250,27 @@ class JudgedText:
                     judged[i] = (mention, found)
         self._counts = words_as_counts(self._text)
         counts = [*self._counts, *list_lengths(self._table)]
+        left = self._work_all_out(judged, left, counts)
+        restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
+        for i, found in restated.items():
+            judged[i] = (judged[i][0], found)
+        if restated:
+            left = self._work_all_out(judged, left, counts)
+        for i in left:
+            number = judged[i][0].number
+            if number is not None and number.unit == PERCENT and number.value == 100:
+                judged[i] = (judged[i][0], unverifiable("idiom"))
+
+    def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
+        """Work out what can be, twice where one result serves another; what is left then."""
         for _ in range(2):
-            left = [i for i in left if judged[i][1].verdict == "unsupported"]
+            before = left = [i for i in left if judged[i][1].verdict == "unsupported"]
             for i in left:
                 self._work_out(judged, i, counts)
-        for i in left:
-            mention, verdict = judged[i]
-            if verdict.verdict == "unsupported":
-                restated = self._restated(mention)
-                if restated is not None:
-                    judged[i] = (mention, restated)
-        for i in [i for i in left if judged[i][1].verdict == "unsupported"]:
-            self._work_out(judged, i, counts)
-            mention, verdict = judged[i]
-            if verdict.verdict == "unsupported" and mention.number and mention.number.unit == PERCENT and mention.number.value == 100:
-                judged[i] = (mention, unverifiable("idiom"))
+            left = [i for i in left if judged[i][1].verdict == "unsupported"]
+            if left == before:
+                break
+        return left
 
     def _counted(self, mention: Mention) -> Verdict | None:
         number = mention.number
