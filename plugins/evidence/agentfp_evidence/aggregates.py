@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 MAX_AGGREGATES = 50_000
 _CERTAIN_DIGITS = 3
 _NO_RISK = 0.02
+_AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
 
 
 class Aggregate(NamedTuple):
@@ -82,27 +84,15 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     """
     if number.value == 0:
         return None
-    hits: list[tuple[Aggregate, bool, bool]] = []
-    rivals: Counter[str] = Counter()
-    label = ""
-    for aggregate in aggregates.all():
-        value = aggregate.value
-        if number.unit and aggregate.unit and convertible(number.unit, aggregate.unit):
-            value *= float(aggregate.unit.factor / number.unit.factor)
-        elif not agree(aggregate.unit, number.unit):
-            continue
-        if abs(number.value) <= 10 * abs(value) and abs(value) <= 10 * abs(number.value):
-            rivals[aggregate.how] += 1
-        if fits(abs(value), abs(number.value), number.decimals):
-            label = label or label_around(text, number.start, number.end)
-            about = aggregate.unit is not None and aggregate.unit == number.unit and number.unit != PERCENT
-            hits.append(
-                (
-                    aggregate,
-                    _is_called(aggregate, number, label),
-                    about or aggregate.how == "complement" or speaks_of(label, words_of_key(aggregate.keys)),
-                )
-            )
+    found = [a for a in aggregates.all() if fits(abs(_in_unit(a, number)), abs(number.value), number.decimals) and _may_be(a, number)]
+    if not found:
+        return None
+    hows = {a.how for a in found}
+    size = abs(number.value)
+    alike = (a for a in aggregates.all() if a.how in hows and size / 10 <= abs(_in_unit(a, number)) <= size * 10)
+    rivals = Counter(a.how for a in alike if _may_be(a, number))
+    label = label_around(text, number.start, number.end)
+    hits = [(a, _is_called(a, number, label), _is_about(a, number, label)) for a in found]
     risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
     if significant(number) > _CERTAIN_DIGITS:
         sure = {how for how, risk in risks.items() if how == "sum" and risk < _NO_RISK}
@@ -119,6 +109,23 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     if risk > 1:
         return None
     return supported(best.how, [posting], derivation)
+
+
+def _in_unit(aggregate: Aggregate, number: Number) -> float:
+    """The value of an aggregate in the unit of a number, where it converts."""
+    if number.unit is None or aggregate.unit is None or not convertible(number.unit, aggregate.unit):
+        return aggregate.value
+    return aggregate.value * float(aggregate.unit.factor / number.unit.factor)
+
+
+def _may_be(aggregate: Aggregate, number: Number) -> bool:
+    return agree(aggregate.unit, number.unit) or convertible(number.unit, aggregate.unit)
+
+
+def _is_about(aggregate: Aggregate, number: Number, label: str) -> bool:
+    if aggregate.how == "complement" or (aggregate.unit is not None and aggregate.unit is number.unit and number.unit is not PERCENT):
+        return True
+    return speaks_of(label, words_of_key(aggregate.keys))
 
 
 def _is_called(aggregate: Aggregate, number: Number, label: str) -> bool:
@@ -144,6 +151,11 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
         yield Aggregate(
             "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
         )
+    for amount in [key for key in sums if _AMOUNT.search(key)][:2]:
+        for key in [k for k in list(sums)[:32] if not _AMOUNT.search(k)]:
+            products = [row[amount] * row[key] for row in flat if amount in row and key in row]
+            origin = f"sum of {name}[*].{amount} x {name}[*].{key}"
+            yield Aggregate("sum", sum(products), unit_of_key(key), origin, f"{rows.key} {key} price", rows.source, rows.node)
     for field, shared, group in rows.groups():
         if len(group) >= 2:
             for key in list(sums)[:32]:

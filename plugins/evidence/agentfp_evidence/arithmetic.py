@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentfp.transcripts import ValueSource
-from agentfp_evidence.context import NUMBER_WORDS, is_labelled, sentence_around
+from agentfp_evidence.context import NUMBER_WORDS, is_labelled, same_noun, sentence_around
+from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
@@ -24,7 +25,9 @@ _OPERATOR = re.compile(
     r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"[*_]*\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
+_RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
+_NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
+_RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
 _WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
 
 
@@ -39,6 +42,7 @@ class Operand:
         end: where it ends.
         sources: where it comes from.
         is_sum: it is itself a total of others.
+        noun: of the length of a list, the key of the list.
     """
 
     value: float
@@ -47,6 +51,7 @@ class Operand:
     end: int
     sources: tuple[ValueSource, ...] = ()
     is_sum: bool = False
+    noun: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
         or _converted(text, number, around)
         or _total(text, number, around)
         or _difference(text, number, around)
+        or _share(text, number, around)
         or _product(text, number, around, counts)
     )
 
@@ -225,6 +231,21 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     return None
 
 
+def _share(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """What is left of a total beside its other part: "total 348, of which 150 by voucher and 198 by card"."""
+    if not is_money(number.unit):
+        return None
+    same = [o for o in operands if o.unit == number.unit]
+    at = sum(o.end <= number.start for o in same)
+    beside = [same[i] for i in (at - 1, at) if 0 <= i < len(same)]
+    for whole in same:
+        if is_labelled(text, whole.start, whole.end, "sum"):
+            for part in beside:
+                if part is not whole and _is(whole.value - part.value, number):
+                    return _worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
+    return None
+
+
 def _difference(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     """The difference of two numbers, when it is called one; or their percent change."""
     if not is_labelled(text, number.start, number.end, "difference"):
@@ -268,8 +289,14 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
     for rate in [*rates, *(priced if total else ())]:
         beside = 0 <= rate.start - number.end < 40 and "(" in text[number.end : rate.start]
         for count in (*small, *counts):
-            if (total or more or beside) and count is not rate and _is(rate.value * count.value, number):
+            named = _counts_rate(text, count, rate)
+            called = (total or more or beside) and (number.digits >= 3 or is_money(number.unit))
+            if (called or named) and count is not rate and _is(rate.value * count.value, number):
                 return _worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
+    for share in [o for o in operands if o.unit == PERCENT] if number.digits >= 3 else ():
+        for whole in [o for o in operands if _same_unit(o, number) and o.unit != PERCENT]:
+            if _is(share.value * whole.value / 100, number):
+                return _worked("product", number, f"{share.value:g} % of {whole.value:g}", [share, whole])
     if more and number.digits >= 3:
         near = [o for o in operands if _same_unit(o, number)][-10:]
         for i, a in enumerate(near):
@@ -279,6 +306,17 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
                         high, low = (a, b) if a.value > b.value else (b, a)
                         return _worked("product", number, f"{count.value:g} x ({high.value:g} - {low.value:g})", [high, low, count])
     return None
+
+
+def _counts_rate(text: str, count: Operand, rate: Operand) -> bool:
+    """Whether a count is of what a rate is for: "3 nights" and "per night"."""
+    per = _RATE_NOUN.match(text, rate.end)
+    if per is None:
+        return False
+    if count.noun:
+        return any(same_noun(per[1].lower(), word) for word in words_of_key(count.noun))
+    noun = _NOUN_BEHIND.match(text, count.end) if count.end else None
+    return noun is not None and same_noun(per[1].lower(), noun[1].lower())
 
 
 def _same_unit(operand: Operand, number: Number) -> bool:

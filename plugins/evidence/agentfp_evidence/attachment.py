@@ -48,6 +48,8 @@ def misattached(
             if i == entity or values[i].value == values[entity].value:
                 continue
             held = _of(postings, values[i])
+            if any(id(_row_node(p)) in own_rows for p in held):
+                continue
             rows = _rows(held)
             if not held or any(_row(p) is None for p in held) or rows.keys() & own_rows.keys():
                 continue
@@ -71,7 +73,7 @@ def _groups(text: str, values: Sequence[EvidenceValue]) -> Iterator[list[int]]:
     for i in chosen:
         at = bisect_right(starts, values[i].start) - 1
         end = starts[at + 1] if at + 1 < len(starts) else len(text)
-        gap = text.find("\n\n", starts[at]) if at >= 0 else -1
+        gap = text.find("\n\n", starts[at], end) if at >= 0 else -1
         if at >= 0 and (gap < 0 or values[i].start < gap) and "\n" in text[starts[at] : end].strip():
             groups.setdefault((starts[at], end), []).append(i)
         else:
@@ -86,12 +88,15 @@ def _of(postings: Mapping[tuple[int, int], Sequence[Posting]], value: EvidenceVa
 
 def _row(posting: Posting) -> _Row | None:
     """The row that a value stands in: the nearest item of a list; nodes of one reading are shared, so they tell rows apart."""
+    node = _row_node(posting)
+    return None if node is None else _Row(id(node), id(node[0]), posting.source, node)
+
+
+def _row_node(posting: Posting) -> Node:
     node = posting.node if posting.source.reading.data else None
-    while node is not None:
-        if isinstance(node[1], int):
-            return _Row(id(node), id(node[0]), posting.source, node)
+    while node is not None and not isinstance(node[1], int):
         node = node[0]
-    return None
+    return node
 
 
 def _rows(postings: Sequence[Posting]) -> dict[int, _Row]:

@@ -70,14 +70,18 @@ def find_allowance(table: Table, text: str, number: Number, counts: Sequence[Ope
         for posting in table.find(f"n:{int(each)}"):
             behind = posting.source.text[posting.end : posting.end + 80] if posting.node is None else ""
             clause = re.split(r"[.,;\n\d]", behind)[0].lower()
-            if re.search(r"\b(?:each|per|every|je|pro|chaque|par)\b", clause) and all(n[: max(4, len(n) - 1)] in clause for n in nouns[:3]):
+            each_of = re.search(r"\b(?:each|per|every|je|pro|chaque|par)\b(.*)", clause)
+            counted = re.match(r"[*_]*[ -]([^\W\d_]{3,})(?:[ -]([^\W\d_]{3,}))?", text[count.end : count.end + 40])
+            named = each_of and counted and any(same_noun(w, c.lower()) for w in each_of[1].split() for c in counted.groups() if c)
+            if named and all(n[: max(4, len(n) - 1)] in clause for n in nouns[:3]):
                 return unverifiable("product", [posting], f"{int(number.value)} = {count.value:g} x {int(each)}")
     return None
 
 
-def list_lengths(table: Table) -> list[int]:
-    """Lengths of the named lists in the results that may multiply something, from 2 to 50, each once."""
-    return sorted({length for key, length, _, _ in table.lists if key and 2 <= length <= 50})
+def list_lengths(table: Table) -> list[Operand]:
+    """The named lists of the results whose length may multiply something, from 2 to 50."""
+    lengths = dict.fromkeys((key, length) for key, length, _, _ in table.lists if key and 2 <= length <= 50)
+    return [Operand(float(length), None, 0, 0, noun=key) for key, length in lengths]
 
 
 def _names(nouns: list[str], key: str, tool: str | None) -> bool:

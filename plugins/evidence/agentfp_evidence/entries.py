@@ -26,6 +26,8 @@ _SIZE = re.compile(r"(\d+(?:[.,]\d+)?)([KMGTP])i?", re.IGNORECASE)
 _HASH = re.compile(r"[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
+_LONGEST = 300
+"""Longer tokens are blobs; nobody names a part of one."""
 
 
 class Entry(NamedTuple):
@@ -103,6 +105,8 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
         entries.append(Entry(f"i:{raw}", start, end))
         if raw.startswith("0x"):
             entries.append(Entry(f"i:{raw[2:]}", start, end))
+        if len(raw) > _LONGEST:
+            return
         nibbles = hex_of(raw)
         if nibbles:
             entries.append(Entry(f"h:{nibbles}", start, end))

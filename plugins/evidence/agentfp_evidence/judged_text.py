@@ -37,6 +37,10 @@ from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiab
 SMALL_WORD = 12
 """Up to here a number in words may be a turn of phrase."""
 _WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
+MAX_WORKED_OUT = 120
+"""Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
+MAX_AROUND = 100
+"""Values before and behind one that it may be worked out from."""
 MAX_EARLIER = 12
 """Earlier answers that are asked how they worked a value out."""
 
@@ -114,11 +118,11 @@ class JudgedText:
 
         Args:
             found: what there is to judge; the text is scanned for it unless given.
-            in_words: judge numbers in words, weekdays and quoted text too.
+            in_words: it is prose: numbers in words, weekdays and quotes are judged too, numbers of lists and code are not.
         """
         found = found or find_in(self._text)
         self._language = language = language_of([fold_word(w.text) for w in found.words])
-        judged = self._verdicts(found.mentions)
+        judged = self._verdicts(found.mentions, masks=in_words)
         values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
         for span in name_spans(self._text, found.words):
             named = judge_name(self._table, self._text, span, language)
@@ -170,9 +174,9 @@ class JudgedText:
         self._language = language_of([fold_word(w.text) for w in found.words])
         return self._verdicts(found.mentions)
 
-    def _verdicts(self, mentions: list[Mention]) -> list[tuple[Mention, Verdict]]:
-        numbering_here = numbering(self._text)
-        code = code_blocks(self._text)
+    def _verdicts(self, mentions: list[Mention], *, masks: bool = True) -> list[tuple[Mention, Verdict]]:
+        numbering_here = numbering(self._text) if masks else frozenset()
+        code = code_blocks(self._text) if masks else []
         self._stated = {date for m in mentions for moment in m.moments for date in moment.dates}
         if self._language != "en":
             mentions = [m if m.number is None else replace(m, number=in_language(m.number, self._language)) for m in mentions]
@@ -206,10 +210,13 @@ class JudgedText:
         text, table = self._text, self._table
         if mention.number is not None:
             number = mention.number
-            found = find_number(table, number, text) or find_magnitude(table, number, text[max(0, number.start - 24) : number.start])
-            found = found or find_converted(table, number) or time_between(table, number) or age(table, number)
+            before = text[max(0, number.start - 24) : number.start]
+            found = find_number(table, number, text) or find_magnitude(table, number, before) or find_converted(table, number)
+            found = found or time_between(table, number) or age(table, number, before)
             if found is not None:
                 return found
+            if number.readings[0] == "0":
+                return unverifiable("zero")
             return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
         if mention.kind == "moment":
             verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m, self._stated) for m in mention.moments]
@@ -228,12 +235,13 @@ class JudgedText:
         """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
         left = [i for i, (_, v) in enumerate(judged) if v.verdict == "unsupported" and v.how == "absent"]
         left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
+        left = left[:MAX_WORKED_OUT]
         if not left:
             return
         for i in left:
             mention = judged[i][0]
             if mention.number is not None:
-                wrong = contradicts(self._text, mention.number, self._operands(judged))
+                wrong = contradicts(self._text, mention.number, self._operands(judged, i))
                 if wrong is not None:
                     judged[i] = (mention, Verdict("unsupported", "arithmetic", wrong, severity=self._severity(mention.number)))
                     continue
@@ -241,19 +249,28 @@ class JudgedText:
                 if found is not None:
                     judged[i] = (mention, found)
         self._counts = words_as_counts(self._text)
-        counts = [*self._counts, *(Operand(float(n), None, 0, 0) for n in list_lengths(self._table))]
+        counts = [*self._counts, *list_lengths(self._table)]
+        left = self._work_all_out(judged, left, counts)
+        restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
+        for i, found in restated.items():
+            judged[i] = (judged[i][0], found)
+        if restated:
+            left = self._work_all_out(judged, left, counts)
+        for i in left:
+            number = judged[i][0].number
+            if number is not None and number.unit == PERCENT and number.value == 100:
+                judged[i] = (judged[i][0], unverifiable("idiom"))
+
+    def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
+        """Work out what can be, twice where one result serves another; what is left then."""
         for _ in range(2):
-            left = [i for i in left if judged[i][1].verdict == "unsupported"]
+            before = left = [i for i in left if judged[i][1].verdict == "unsupported"]
             for i in left:
                 self._work_out(judged, i, counts)
-        for i in left:
-            mention, verdict = judged[i]
-            if verdict.verdict == "unsupported":
-                restated = self._restated(mention)
-                if restated is not None:
-                    judged[i] = (mention, restated)
-        for i in [i for i in left if judged[i][1].verdict == "unsupported"]:
-            self._work_out(judged, i, counts)
+            left = [i for i in left if judged[i][1].verdict == "unsupported"]
+            if left == before:
+                break
+        return left
 
     def _counted(self, mention: Mention) -> Verdict | None:
         number = mention.number
@@ -270,14 +287,14 @@ class JudgedText:
         mention, verdict = judged[at]
         if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
             return
-        for other, said in judged:
+        for other, said in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
             if other is not mention and said.verdict == "supported" and said.derivation and _same(other, mention):
                 judged[at] = (mention, said)
                 return
         if mention.number.unit is not None and time_stated(mention.number, self._clocks_beside(judged, mention)):
             judged[at] = (mention, Verdict("supported", "duration", "between the times beside it"))
             return
-        operands = self._operands(judged)
+        operands = self._operands(judged, at)
         worked = work_out(self._text, mention.number, operands, counts)
         if worked is not None:
             judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
@@ -299,10 +316,11 @@ class JudgedText:
         moments = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
         return [moment.clock[:2] for moment in moments if moment.clock is not None]
 
-    def _operands(self, judged: list[tuple[Mention, Verdict]]) -> list[Operand]:
+    def _operands(self, judged: list[tuple[Mention, Verdict]], at: int) -> list[Operand]:
+        """The grounded numbers around a place in the list."""
         return [
             Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum")
-            for m, v in judged
+            for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]
             if m.number is not None and v.verdict == "supported"
         ]
 

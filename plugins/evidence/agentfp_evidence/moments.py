@@ -33,7 +33,7 @@ WEEKDAYS = {
 }  # fmt: skip
 _MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")(?![^\W_])\.?"
 _DAY = r"\d{1,2}"
-_YEAR = r"(?:19|20|21)\d\d(?!\d)"
+_YEAR = r"(?:1[6-9]|20|21)\d\d(?!\d)"
 _TH = r"(?:st|nd|rd|th)?"
 _GERMAN_BEFORE = "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in ("am", "vom", "bis", "zum", "ab", "den", "dem", "und", "seit")) + ")"
 ISO = (

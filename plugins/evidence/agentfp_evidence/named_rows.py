@@ -23,7 +23,7 @@ from agentfp_evidence.verdict import Verdict, supported
 
 MAX_NAMED = 8
 _OBJECTS_EACH = 4
-_BLOCK = re.compile(r"\n\s*\n|\n(?=\s{0,3}(?:\d{1,2}[.)]|#{1,6}|[-*])\s)")
+_BLOCK = re.compile(r"\n\s*\n|\n(?=(?:\d{1,2}[.)]|#{1,6}|[-*])\s)")
 
 
 class Named(NamedTuple):

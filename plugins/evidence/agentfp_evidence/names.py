@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentfp_evidence.fold import fold_word
-from agentfp_evidence.index import Posting
-from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name
+from agentfp_evidence.index import MAX_CARRIERS, Posting
+from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name, word_list
 from agentfp_evidence.moments import MONTHS, WEEKDAYS
 from agentfp_evidence.scan import Word
 from agentfp_evidence.table import Table
@@ -30,6 +30,10 @@ _EXAMPLE = re.compile(
     r"|\bp(?:ar)?\.?\s?ex(?:emple|\.)|\btel(?:le)?s? que\b)"
     r"[^.?!\n]*$"
 )
+_NEAR = 60
+COUNTRIES = word_list("countries")
+_CAMEL = re.compile(r"(?!Ma?c[A-Z]|[DO]['\u2019]|[DL][aeiu][A-Z])[^\W\d_]*[a-z][A-Z]")
+"""A word with a capital inside, which names a product or a term of a trade."""
 _POLITE = frozenset(
     [
         "dear",
@@ -134,6 +138,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return None
     start, end = words[0].start, span.end
     held = [table.has_word(w.text) for w in words]
+    both_names = len(words) == 2 and _is_given(words[0]) and all(fold_word(w.text) in table.names for w in words)
+    if all(held) and both_names and not _stand_together(*held):
+        return start, end, unsupported("weak", "recombined")
     if all(held):
         if len(words) > 1 or _is_name_word(words[0], language, span.opens):
             return start, end, supported("exact", [p for postings in held for p in postings[:2]])
@@ -150,6 +157,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return None
     if language == "de" and not _safe_in_german(span, words, strangers):
         return None
+    if all(fold_word(w.text) in COUNTRIES for w in strangers):
+        return start, end, unverifiable("common-knowledge")
     if _EXAMPLE.search(text[max(0, start - 90) : start]):
         return start, end, unverifiable("example")
     glossed = _gloss(table, text, start, end)
@@ -161,6 +170,22 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     last = words[-1]
     finish = last.end - 2 if last.text.lower().endswith(("'s", "\u2019s")) else last.end
     return words[0].start, finish, unsupported("weak", "unknown-name")
+
+
+def _stand_together(first: list[Posting], last: list[Posting]) -> bool:
+    """Whether two words stand in one text or one object somewhere; True where not every place is known."""
+    if max(len(first), len(last)) >= MAX_CARRIERS or any(p.part for p in (*first, *last)):
+        return True
+    for a in first:
+        for b in last:
+            if a.source is not b.source:
+                continue
+            if a.node is None or b.node is None:
+                if a.node is b.node and abs(a.start - b.start) < _NEAR:
+                    return True
+            elif a.node is b.node or a.node[0] is b.node[0]:
+                return True
+    return False
 
 
 def _is_labelled_name(words: list[Word], held: list[list[Posting]], strangers: list[Word]) -> bool:
@@ -202,6 +227,8 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
         or folded in FUNCTION_WORDS
         or unit_of(folded)
     ):
+        return False
+    if _CAMEL.match(text):
         return False
     if language == "en":
         pieces = re.split("['-]", folded)

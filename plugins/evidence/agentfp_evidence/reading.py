@@ -15,6 +15,8 @@ _SPACE = re.compile(r"\s*")
 _CUT_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\]:,]')
 _ABSENT_HIDES = frozenset({"looked_for"})
 _ITEM_HIDES = frozenset({"short", "kind"})
+_DEEPEST = 100
+"""Deeper data is not read when it is cut."""
 _LIMITS = ("checked", "not_checked", "cannot_cover")
 
 
@@ -177,6 +179,8 @@ def _read_cut(text: str) -> Iterator[Leaf]:
             break
         token, at = match[0], match.end()
         if token in "{[":
+            if len(stack) == _DEEPEST:
+                break
             stack.append([token == "{", "" if token == "{" else 0, token == "{"])
         elif token in "}]":
             if stack:

@@ -30,6 +30,8 @@ _NEXT = re.compile(
 )
 _OVERNIGHT = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b|\b(?:overnight|next day)\b", re.IGNORECASE)
 _WEEK = re.compile(r"\b(?:next week|last week|week later|week earlier|nächste woche|semaine prochaine)\b", re.IGNORECASE)
+_AGED = re.compile(r"\b(?:aged?|age of|im alter von|mit|à l'âge de|âgée? de)\s$", re.IGNORECASE)
+_MAX_DATES = 60
 _MAX_SPAN = 62
 
 
@@ -168,19 +170,22 @@ def time_between(table: Table, number: Number) -> Verdict | None:
     return None
 
 
-def age(table: Table, number: Number) -> Verdict | None:
-    """Full years from a served date to the latest date that the conversation knows: an age, where it is a date of birth.
+def age(table: Table, number: Number, before: str) -> Verdict | None:
+    """Full years between two served dates, the later one the latest or any that the answer speaks of an age at.
 
     Args:
         table: the evidence.
         number: so many years.
+        before: the text before it.
     """
-    if number.unit is None or number.unit.name != "year" or not number.value.is_integer() or not table.years:
+    aged = _AGED.search(before) is not None
+    if not aged and (number.unit is None or number.unit.name != "year"):
         return None
-    dates = sorted(datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:"))
-    latest = dates[-1]
-    for date in dates[:-1]:
-        if latest.year - date.year - ((latest.month, latest.day) < (date.month, date.day)) == number.value:
+    if not number.value.is_integer() or not table.years:
+        return None
+    dates = sorted(datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:"))[-_MAX_DATES:]
+    for date, latest in itertools.product(dates[:-1], dates[1:] if aged else dates[-1:]):
+        if date < latest and latest.year - date.year - ((latest.month, latest.day) < (date.month, date.day)) == number.value:
             return unverifiable("duration", table.find(f"d:{date.isoformat()}"), f"{date} to {latest}")
     return None
 

@@ -147,4 +147,6 @@ def agree(a: Unit | None, b: Unit | None) -> bool:
 
 def convertible(a: Unit | None, b: Unit | None) -> bool:
     """Whether numbers of one unit convert exactly to the other."""
-    return a is not None and b is not None and a.dimension == b.dimension and a.factor != b.factor and a.factor != 0 and b.factor != 0
+    if a is None or b is None or a is b or a.dimension != b.dimension:
+        return False
+    return a.factor != b.factor and a.factor != 0 and b.factor != 0

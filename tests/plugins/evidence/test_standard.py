@@ -257,6 +257,13 @@ def test_a_day_without_year_is_not_a_birthday() -> None:
     assert flagged("You leave on June 12.", data) == ["June 12"]
 
 
+def test_a_name_put_together_of_two_people() -> None:
+    people = {"passengers": [{"first_name": "Mia", "last_name": "Kim"}, {"first_name": "Noah", "last_name": "Silva"}]}
+    assert flagged("Mia Kim and Noah Silva travel.", people) == []
+    assert flagged("Noah Kim travels.", people) == ["Noah Kim"]
+    assert flagged("Mia Kim travels.", "The guest is Mia. J. Kim.", {"user": "mia_kim_77"}) == []
+
+
 def test_strict_makes_weak_numbers_strong() -> None:
     assert [v.text for v in about("3 ports are down", SWITCH, profile="strict").strong] == ["3"]
     assert about("3 ports are down", SWITCH).strong == ()
