@@ -17,7 +17,7 @@ from agentfp_evidence.index import EvidenceIndex, Posting, places
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
-from agentfp_evidence.masks import code_blocks, is_common_name, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.masks import code_blocks, is_common_name, is_numbering, numbering, stands_behind_label, stands_behind_standard
 from agentfp_evidence.moments import WEEKDAYS
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
@@ -191,8 +191,10 @@ class JudgedText:
         if self._options.exempt and self._options.is_exempt(text[start : mention.end].lower()):
             return True
         if mention.number is not None:
-            bare = mention.number.unit is None and mention.number.digits <= 4
-            if start in numbers or (bare and (stands_behind_label(text, start) or stands_behind_standard(text, start))):
+            digits = mention.number.digits if mention.number.unit is None else 99
+            if start in numbers or (digits <= 3 and stands_behind_label(text, start)):
+                return True
+            if digits <= 5 and stands_behind_standard(text, start):
                 return True
             return any(a <= start < b for a, b in code)
         if mention.kind == "version":
@@ -202,7 +204,7 @@ class JudgedText:
             return not self._table.is_shaped(token) or bool(self._table.find(f"i:{token.lower()}"))
         if mention.kind == "identifier":
             token = text[start : mention.end]
-            return is_common_name(token) or len(token) < 3 or stands_behind_label(text, start)
+            return is_common_name(token) or len(token) < 3 or (is_numbering(token) and stands_behind_label(text, start))
         return False
 
     def _first_look(self, mention: Mention) -> Verdict:

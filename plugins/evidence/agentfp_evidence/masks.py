@@ -29,6 +29,7 @@ _LABEL_BEFORE = re.compile(
     r"|niveau|partie|chapitre|annexe|exemple)\s?(?:#|no\.?|nr\.?|n°)?\s?$",
     re.IGNORECASE,
 )
+_NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*[a-z]?|[a-z]\d{0,2}(?:\.\d{1,3})*|[ivx]+(?:[.-]\d{1,2})?", re.IGNORECASE)
 _MARKER = re.compile(r"(?m)^[ \t>*_#|-]*(\d{1,3})(?:[.)]|\\\.|:)(?=[\s*_]|$)|^[ \t>*_-]*\((\d{1,2})\)(?=\s)")
 _LABEL_AT_START = re.compile(
     r"(?m)^[ \t>*_#|-]*(?:\d{1,2}[.)]\s+)?[*_]*[^\W\d_][^\n:.!?|]{0,40}?[ #](\d{1,2})[*_]{0,2}(?::|[*_]{2}\s*$|\s*$|\s+[-\u2013(])"
@@ -42,6 +43,11 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 def is_common_name(token: str) -> bool:
     """Whether an identifier is the name of a standard, a model or the like, which everybody knows."""
     return _COMMON.fullmatch(token) is not None
+
+
+def is_numbering(token: str) -> bool:
+    """Whether a token may number a part of something, as ``2.1``, ``3b`` and ``IV-2`` do; ``QX-7788`` behind "case" is an identifier."""
+    return _NUMBERING.fullmatch(token) is not None
 
 
 def stands_behind_standard(text: str, at: int) -> bool:

@@ -82,7 +82,7 @@ class SourceReader:
         for call in message.tool_calls:
             self.calls[call.id] = (call.name, _texts(call.arguments_json))
         if message.role == "tool":
-            bad = message.id in failed or message.tool_call_id in failed
+            bad = message.failed or message.id in failed or message.tool_call_id in failed
             return self._result(message.content, index, message.tool_call_id, message.tool_name, bad, nested)
         given = message.role in ("system", "user") and message.author in _GIVEN_AUTHORS
         return self._spoken(message.content, index, given, message.role == "user")
