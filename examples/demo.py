@@ -1,123 +1,75 @@
-"""The main job on real data: an agent looks through the packages installed here, asks a person, and can prove what it did.
+"""The main job on real input: answers of several frameworks' agents are checked, then a live agent's, value by value.
 
-The model is scripted, so that this runs without a key; the tools, the data, the pause and the record are real.
+The model of the live agent is small and real, and runs on this machine: no key, no network. It is a toy in wisdom.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
+import argparse
+import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from agentfp import Agent, Limits, Pause, Record, RetryTool, ToolContext, approve, tool
-from agentfp.testing import ScriptedModel, call
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from agentfp_evidence import Evidence, EvidenceReport  # noqa: E402
+from examples.airports import airport_agent  # noqa: E402
+
+QUESTIONS = (
+    "What is the elevation of the airport in Reykjavik?",
+    "What is the distance from OSL to KEF?",
+    "Which airport is in Bergen?",
+    "How many passengers does JFK have each year?",  # no tool knows it
+)
+SIGNS = {"supported": "+", "unverifiable": "?", "unsupported": "!"}
 
 
-@dataclass
-class Package:
-    """One installed package."""
-
-    name: str
-    version: str
-    files: int
-    requires: int
+def check_transcripts(page: Path) -> None:
+    """Judge the example transcripts of other frameworks, and write a page to look at."""
+    print("1. agentfp check examples/transcripts: recordings of other agents; in four copies answers were edited\n", flush=True)
+    command = [sys.executable, "-m", "agentfp", "check", "examples/transcripts", "--html", str(page)]
+    subprocess.run(command, cwd=HERE.parent, check=True)
+    print(f"\n   The page: {page}\n")
 
 
-@dataclass
-class Deps:
-    """What the tools work with."""
-
-    packages: dict[str, Package]
-    report: Path
-
-
-def installed() -> dict[str, Package]:
-    """The packages of this Python."""
-    found = {}
-    for dist in importlib.metadata.distributions():
-        name = dist.metadata["Name"]
-        found[name.lower()] = Package(name, dist.version, len(dist.files or ()), len(dist.requires or ()))
-    return found
+def ask_live(questions: Sequence[str]) -> None:
+    """Ask an agent on the small model of this machine, and show what the gate said of each value of its answers."""
+    print("2. A live agent over the airports of the world, on a small real model of this machine, with the gate on\n", flush=True)
+    agent = airport_agent()
+    for question in questions:
+        result = agent.run_sync(question)
+        print(f"   > {question}")
+        for called in result.calls:
+            print(f"     {called.tool}({called.arguments_json}) -> {(called.content or '')[:70]}")
+        print(f"     {result.text}")
+        show(Evidence.report(result))
+        print(flush=True)
 
 
-@tool
-def list_packages(ctx: ToolContext[Deps]) -> list[str]:
-    """Names of the installed packages."""
-    return sorted(ctx.deps.packages)
-
-
-@tool
-def package_facts(ctx: ToolContext[Deps], name: str) -> Package:
-    """Version and size of one package.
-
-    Args:
-        name: the package, as list_packages gives it.
-    """
-    try:
-        return ctx.deps.packages[name.lower()]
-    except KeyError:
-        raise RetryTool(f"{name!r} is not installed; call list_packages for the names") from None
-
-
-@tool(approval=True, mutating=True)
-def write_report(ctx: ToolContext[Deps], text: str) -> str:
-    """Write a report to a file; a person must approve.
-
-    Args:
-        text: what stands in it.
-    """
-    ctx.deps.report.write_text(text, encoding="utf-8")
-    return f"{len(text)} characters written"
+def show(report: EvidenceReport | None) -> None:
+    """The values of an answer and where they come from."""
+    if report is None:
+        return
+    for value in report.values:
+        source = value.sources[0] if value.sources else None
+        where = "" if source is None else f"  {'given' if source.message is None else f'message {source.message}'} {source.path}"
+        print(f"     {SIGNS[value.verdict]} {value.text!r:24} {value.kind:10} {value.verdict:12} {value.derivation or value.how}{where}")
 
 
 def main() -> int:
-    """Run the agent to its question, answer it from stored text, and check the record."""
-    folder = Path(tempfile.mkdtemp(prefix="agentfp-demo-"))
-    deps = Deps(installed(), folder / "report.txt")
-    facts = {name: deps.packages[name] for name in ("pydantic", "pluggy", "anyio")}
-    largest = max(facts.values(), key=lambda package: package.files)
-    answer = f"Of the three, {largest.name} {largest.version} is the largest: {largest.files} files."
-    model = ScriptedModel(
-        [
-            call("list_packages"),
-            [*(call("package_facts", name=name) for name in facts), call("package_facts", name="no-such-package")],
-            call("write_report", text=answer),
-            answer,
-        ]
-    )
-    agent = Agent(
-        model,
-        deps_type=Deps,
-        tools=[list_packages, package_facts, write_report],
-        instructions="You look after the packages of this machine.",
-        limits=Limits(iterations=8),
-    )
-
-    print("1. A run, up to the call that a person must approve")
-    result = agent.run_sync("Which of pydantic, pluggy and anyio is the largest? Write it down.", deps=deps, journal=folder / "run.journal")
-    assert result.pause is not None
-    question = result.pause.questions[0]
-    print(f"   {result.status}: {question.prompt} {question.tool}({question.arguments})")
-
-    print("2. The pause as text, as a web application would store it, and the answer")
-    stored = result.pause.to_json()
-    result = agent.resume_sync(Pause.from_json(stored), {question.id: approve(by="ann")}, deps=deps, journal=folder / "run.journal")
-    print(f"   {len(stored)} characters stored; {result.status}: {result.text}")
-
-    print("3. What every call came to")
-    for called in result.calls:
-        print(f"   {called.outcome:8} {f'{called.tool}({called.arguments_json})'[:60]:60} -> {(called.content or '')[:50]!r}")
-
-    print("4. The record, saved and read back, rebuilds every request")
-    file = folder / "run.jsonl"
-    result.record.save(file)
-    record = Record.load(file)
-    for number, sent in enumerate(model.requests, 1):
-        assert record.served_at(number) == sent
-    print(f"   {len(record)} events in {file}; {len(model.requests)} requests rebuilt, receipts equal")
-    print(f"   the report holds: {deps.report.read_text(encoding='utf-8')!r}")
+    """Check, then ask."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", type=Path, help="where the page goes; a new folder when left out")
+    parser.add_argument("--check-only", action="store_true", help="leave the live agent out")
+    options = parser.parse_args()
+    page: Path = options.page or Path(tempfile.mkdtemp(prefix="agentfp-demo-")) / "answers.html"
+    check_transcripts(page.resolve())
+    if not options.check_only:
+        ask_live(QUESTIONS)
+    print("+ supported by a result or by what was said   ? cannot be told   ! stands nowhere")
     return 0
 
 

@@ -89,7 +89,7 @@ def test_the_install_line_is_whole_on_a_terminal(terminal: Open) -> None:
 
 def test_a_sister_command_takes_its_place_when_it_is_there(site: PluginDist, cli: Cli) -> None:
     command(site, "check", SHOUT, "app")
-    assert 'agentfp[check]' not in cli("--help").out
+    assert "agentfp[check]" not in cli("--help").out
     assert cli("check", "hi").out == "HI\n"
 
 

@@ -21,9 +21,12 @@ FORMATS = {
     "openinference-phoenix.json": "spans",
     "atif.json": "atif",
     "agentfp-recording.jsonl": "agentfp",
+    "airports-live.jsonl": "agentfp",
+    "airports-live.openai.jsonl": "openai-chat",
 }
 EDITED = {"stock-invented", "shop-atif-invented"}
 INVENTED = {"TB-2047", "1,149", "16 March 2026"}
+LIVE_INVENTED = {"153.0 feet", "1871", "Bergen Airport Sandsli"}
 
 
 def run(capsys: object, *arguments: str) -> Done:
@@ -40,12 +43,13 @@ def test_what_was_edited_is_found_and_nothing_else(capsys: object, tmp_path: Pat
     assert found == FORMATS
     for line in done.lines:
         flagged = " ".join(text for answer in line["answers"] for text in answer["unsupported"])
-        edited = line["id"] in EDITED or line["format"] == "anthropic"
+        live = line["id"] == "airports-live-invented"
+        edited = live or line["id"] in EDITED or line["format"] == "anthropic"
         assert bool(flagged) == edited, line
-        assert not edited or all(value in flagged for value in INVENTED), flagged
+        assert not edited or all(value in flagged for value in (LIVE_INVENTED if live else INVENTED)), flagged
         assert line["answers"][0]["values"]
     reader = parse((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert len(reader.of("article", "flagged")) == 3
+    assert len(reader.of("article", "flagged")) == 6
 
 
 def test_the_command_fails_on_inventions(capsys: object) -> None:
