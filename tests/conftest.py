@@ -60,7 +60,7 @@ def _kernel_only(request: pytest.FixtureRequest, _visible: object) -> Iterator[N
         return
     # A patch of its own: the test's `monkeypatch` would be undone after fixtures that must go after it.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AGENTFP_TESTS_HIDE", SISTERS)
+        patch.setenv("TESTS_HIDE_DISTRIBUTIONS", SISTERS)
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(HIDING.parent), os.environ.get("PYTHONPATH")))))
         patch.setattr(importlib.metadata, "distributions", _visible)
         yield

@@ -24,6 +24,7 @@ from agentfp import load_config
 from agentfp.plugin import Plugin
 from agentfp.testing import PluginDist
 from agentfp_core.cli import main
+from agentfp_core.entrypoints import installed
 from tests.docs.blocks import Block, PageError
 
 ALLOWED_SH = {
@@ -92,7 +93,8 @@ class PageRun:
         try:
             with self._dists:
                 dist = self._dists.enter_context(PluginDist(self.folder / "site"))
-                self._stand_in(dist, "openai", "agentfp.models", "make", PROVIDER)
+                if "openai" not in installed().group("agentfp.models"):
+                    self._stand_in(dist, "openai", "agentfp.models", "make", PROVIDER)
                 self._stand_in(dist, "office_hours", "agentfp.plugins", "OfficeHours", PLUGIN)
                 self.dist = dist
                 sys.path.insert(0, str(work))
@@ -260,6 +262,9 @@ class PageRun:
     # --- what was printed ---
 
     def _text(self, block: Block) -> None:
+        if "file" in block.marks:
+            self._write(block)
+            return
         if "output" not in block.marks:
             raise PageError(f"{block}: a block of text is the output of the block before it, with <!-- output --> over it")
         wanted, got = _lines(block.text), _lines(self.printed)

@@ -19,17 +19,19 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+SISTERS = "<!-- with the sister distributions -->"
+"""A page with this sign is run where they are seen; all others where the kernel is alone."""
+
+
 def _sees(path: Path) -> Any:
-    """A page with this sign is run where the sister distributions are seen; all others where the kernel is alone."""
-    sign = "<!-- with the sister distributions -->"
-    return pytest.param(path, id=_name(path), marks=[pytest.mark.with_sisters] if sign in path.read_text(encoding="utf-8") else [])
+    return pytest.param(path, id=_name(path), marks=[pytest.mark.with_sisters] if SISTERS in path.read_text(encoding="utf-8") else [])
 
 
 @pytest.mark.parametrize("path", [_sees(path) for path in PAGES])
 def test_the_blocks_of_a_page_run(path: Path, tmp_path: Path) -> None:
     page = PageRun(path.name, tmp_path)
     with page.open():
-        for block in blocks_of(_name(path), path.read_text(encoding="utf-8")):
+        for block in blocks_of(_name(path), path.read_text(encoding="utf-8").replace(SISTERS, "")):
             page.run(block)
 
 
