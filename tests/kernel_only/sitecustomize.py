@@ -1,7 +1,7 @@
 """Hides the sister distributions from a Python process: for tests that say what is so when nothing but the kernel is installed.
 
-Python imports this by itself when the folder is on `PYTHONPATH`. The names come from `TESTS_HIDE_DISTRIBUTIONS`; what a test installs into a
-folder of its own is seen.
+Python imports this by itself when the folder is on `PYTHONPATH`. The names come from `TESTS_HIDE_DISTRIBUTIONS`; what a test installs
+into a folder of its own is seen.
 """
 
 from __future__ import annotations
