@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -79,6 +80,16 @@ def tracing() -> Tracing:
 
 
 # --- OpenTelemetry's GenAI conventions, by pydantic-ai -------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _loop() -> Iterator[None]:
+    """A loop for the framework's `run_sync`, which otherwise makes one and never closes it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def price(city: str) -> dict[str, Any]:
