@@ -121,6 +121,7 @@ class Piece:
     key: str
     slot: Slot
     text: str
+    quoted: bool = False
 
 
 CORRECTIONS = ("revise.", "output_schema.retry")

@@ -126,13 +126,13 @@ class Findings(Plugin):
         if too_long is not None and not ledger.skipped:
             run.emit(FrameSkipped(too_long, settings.max_context_bytes))
         if standings or ids:
-            draft.add_piece("header", HEADER)
+            draft.add_piece("header", HEADER, quoted=True)
         if standings:
-            draft.add_piece("standings", standings)
+            draft.add_piece("standings", standings, quoted=True)
         if settings.offer == "text" and (offer := offer_line(*ledger.offer())):
             ids = f"{ids}\n\n{offer}" if ids else offer
         if ids:
-            draft.add_piece("ids", ids)
+            draft.add_piece("ids", ids, quoted=True)
 
     def _collapse(self, draft: RequestDraft, ledger: Ledger, call_id: str) -> None:
         result = ledger.results.get(call_id)
