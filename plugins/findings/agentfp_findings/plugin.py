@@ -20,7 +20,7 @@ from agentfp.plugin import (
     Run,
     hookimpl,
 )
-from agentfp_findings.declaration import Declaration, read_declaration, split
+from agentfp_findings.declaration import Declaration, may_declare, read_declaration, split
 from agentfp_findings.events import EVENTS, FrameSkipped, Malformed
 from agentfp_findings.frame import frame, offer_line
 from agentfp_findings.judging import judge_results
@@ -154,7 +154,7 @@ class Findings(Plugin):
         verdicts: dict[str, Allow] = {}
         found: list[tuple[CallView, dict[str, Any], Declaration | None, int]] = []
         for call in batch.live:
-            if KEY not in call.arguments_json or (call.tool is not None and KEY in call.tool.parameters):
+            if not may_declare(call.arguments_json) or (call.tool is not None and KEY in call.tool.parameters):
                 continue
             arguments = call.arguments
             kept, declaration, malformed = split(arguments)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from agentfp import Agent, Run
@@ -11,7 +15,10 @@ from agentfp.plugin import Plugin, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_evidence import Evidence, EvidenceReport
 from agentfp_evidence.events import EvidenceChecked
+from agentfp_evidence.transcript_judge import EvidenceJudge
 from agentfp_findings import Findings
+from agentfp_findings.check import FindingsJudge
+from agentfp_transcripts.readers.recordings import RecordingReader
 from tests.plugins.findings.ledgers import harness, judged, noted, rows, says, states
 
 pytestmark = pytest.mark.anyio
@@ -78,6 +85,31 @@ async def test_what_the_model_declares_grounds_nothing(first: type[Plugin]) -> N
     assert {text: verdict for text, verdict in verdicts(result).items() if text != "INV-20417"} == dict.fromkeys(
         ["INV-99887", "55,555 EUR", "INV-77665", "INV-66554", "INV-88776"], "unsupported"
     )
+
+
+async def test_a_recording_is_judged_without_what_the_model_declared(tmp_path: Path) -> None:
+    invented = states("invoice", "INV-99887", "total", "55,555 EUR")
+    script = [
+        looked("c1", "mail"),
+        looked("c2", "day", judged("c1", "noise")),
+        looked("c3", "none", judged("c2", "fact", assertions=[invented])),
+        "It is INV-20417, INV-99887 or PO-31337, due on 2026-03-04.",
+    ]
+    result = await run(*script, instructions="Orders begin with PO-31337.")
+    result.record.save(tmp_path / "run.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text("utf-8").splitlines()]
+    (told,) = RecordingReader().read(lines, id="t", source="run.jsonl")
+    answers = [len(told.messages) - 1]
+    by_evidence, by_findings = EvidenceJudge().judge(told, answers)[0], FindingsJudge().judge(told, answers)[0]
+    assert {value.text: value.verdict for value in by_evidence.values} == verdicts(result)
+    assert verdicts(result)["INV-99887"] == "unsupported"
+    assert verdicts(result)["PO-31337"] == "supported"
+    assert {value.text: value.how for value in by_findings.values} == {"INV-20417": "set-aside", "2026-03-04": "fact"}
+    assert by_findings.standing == "contingent"
+    command = [sys.executable, "-m", "agentfp", "check", str(tmp_path / "run.jsonl"), "--plugin", "findings", "--fail-on", "any", "--json"]
+    done = await anyio.run_process(command, check=False)
+    assert done.returncode == 1
+    assert b'"set-aside"' in done.stdout
 
 
 async def test_a_note_was_not_passed_to_the_tool_so_its_result_hands_nothing_back() -> None:
