@@ -91,7 +91,10 @@ class Entries:
 
 
 def _stated(assertion: Assertion) -> dict[str, Any]:
-    value = json.loads(assertion.value)
+    try:
+        value = json.loads(assertion.value)
+    except ValueError:  # a masked copy
+        value = assertion.value
     if isinstance(value, str):
         value = clipped(value)
     elif len(assertion.value) > CLIP:

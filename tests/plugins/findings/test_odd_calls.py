@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from agentfp import Agent, Pause, approve, raw_tool, tool
+from agentfp import Agent, Pause, approve, conversation_redaction, raw_tool, tool
 from agentfp.model import ModelResponse, ToolCall
 from agentfp.testing import ScriptedModel, call, override
 from agentfp_findings import Findings
-from tests.plugins.findings.ledgers import contents, harness, judged, look, looking, rows, says
+from tests.plugins.findings.ledgers import contents, harness, judged, look, looking, rows, says, states
 
 pytestmark = pytest.mark.anyio
 
@@ -98,3 +99,17 @@ async def test_a_run_that_waits_for_a_person_declares_once() -> None:
     (request,) = model.requests
     assert [message.text for message in request.messages if message.role == "tool"][1:] == ["b", "Shut.", "c"]
     assert result.record.served_at(3).system == request.system
+
+
+async def test_a_masked_copy_still_tells_what_stands(tmp_path: Path) -> None:
+    def shuts(call_id: str, value: str) -> dict[str, Any]:
+        return judged(call_id, "fact", assertions=[states("door", f"canary {value}", "lock", f"canary {value}")])
+
+    script = [looking("c1", "canary"), looking("c2", "b", shuts("c1", "one")), looking("c3", "c", shuts("c2", "two")), "A canary."]
+    agent = Agent(ScriptedModel(script), tools=[look], plugins=[Findings()], redact=conversation_redaction())
+    result = await agent.run("Is it a canary?")
+    result.record.save(tmp_path / "run.jsonl")
+    assert "canary" not in (tmp_path / "run.jsonl").read_text("utf-8")
+    live, masked = Findings.standings(result), Findings.standings(tmp_path / "run.jsonl")
+    assert {call_id: row.standing for call_id, row in masked.standing_of.items()} == {"c1": "fact", "c2": "fact"}
+    assert masked.conflicts == live.conflicts == ()
