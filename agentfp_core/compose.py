@@ -192,9 +192,9 @@ class Composer:
     def _piece(self, piece: Piece) -> PieceRef:
         key = (piece.plugin, piece.key, piece.slot)
         known = self._pieces.get(key)
-        if known is not None and known[0] == piece.text:
+        if known is not None and known[0] == piece.text and known[1].quoted == piece.quoted:
             return known[1]
-        made = PieceRef(piece.plugin, piece.key, piece.slot, self._blob(piece.text))
+        made = PieceRef(piece.plugin, piece.key, piece.slot, self._blob(piece.text), piece.quoted)
         self._pieces[key] = (piece.text, made)
         return made
 

@@ -70,14 +70,15 @@ class RequestDraft:
 
     # --- pieces: for this call ---
 
-    def add_piece(self, key: str, text: str) -> None:
+    def add_piece(self, key: str, text: str, *, quoted: bool = False) -> None:
         """Add a paragraph to the system text.
 
         Args:
             key: the plugin's name for it, unique among its pieces.
             text: the paragraph; an empty one is left out.
+            quoted: it repeats what the model or a tool said, so it vouches for nothing; else the application says it.
         """
-        self._add("system", key, text)
+        self._add("system", key, text, quoted=quoted)
 
     def add_late_line(self, key: str, text: str) -> None:
         """Add a message after the history, of role user, for this request only.
@@ -88,14 +89,14 @@ class RequestDraft:
         """
         self._add("late", key, text)
 
-    def _add(self, slot: Slot, key: str, text: str) -> None:
+    def _add(self, slot: Slot, key: str, text: str, *, quoted: bool = False) -> None:
         self._check_open()
         if not isinstance(key, str):
             raise UsageError(f"the key of a piece of plugin {self._plugin!r} must be text, got a {type(key).__name__}")
         if not isinstance(text, str):
             raise UsageError(f"the piece {key!r} of plugin {self._plugin!r} must be text, got a {type(text).__name__}")
         if text:
-            self._pieces.append(Piece(self._plugin, key, slot, text))
+            self._pieces.append(Piece(self._plugin, key, slot, text, quoted))
 
     # --- edits: they stand ---
 

@@ -67,7 +67,9 @@ class Memo:
             return
         kind = self._types.get(event.name)
         try:
-            self.state = self._fold(self.state, event if kind is None else upgrade(event, kind))
+            if kind is not None and type(event.payload) is not kind:
+                event = upgrade(event, kind)
+            self.state = self._fold(self.state, event)
         except Exception as error:
             self.error = error
 

@@ -9,8 +9,7 @@ import dataclasses
 import hashlib
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from agentfp_core import jsontext
 from agentfp_core.errors import RecordFormatError
@@ -113,14 +112,14 @@ _ALONE = _Owner().references()
 keeping track of every request would cost at each model call; where it cannot be asked, lists count as shared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A text of one request: part of the system text, or a late line after the messages."""
 
     plugin: str
     key: str
     slot: Slot
     text: str
+    quoted: bool = False
 
 
 CORRECTIONS = ("revise.", "output_schema.retry")

@@ -19,12 +19,13 @@ class Blob(Payload):
 
 @part
 class PieceRef:
-    """A piece of a request, by digest."""
+    """A piece of a request, by digest. One that is ``quoted`` repeats what the model or a tool said, and vouches for nothing."""
 
     plugin: Name[str]
     key: Name[str]
     slot: Name[Slot]
     digest: Hash[str]
+    quoted: Number[bool] = False
 
 
 @part

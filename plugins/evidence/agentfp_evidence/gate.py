@@ -170,7 +170,7 @@ class Evidence(Plugin):
         fresh = history[len(index) :]
         calls = {message.tool_call_id for message in fresh if message.tool_call_id in children}
         nested = {call: grounded_texts(children[call], self.options) for call in calls if call is not None}
-        index.add(fresh, failed=ledger.failed, nested=nested)
+        index.add(fresh, failed=ledger.failed, nested=nested, passed=ledger.passed)
         return index
 
     def _action(

@@ -87,6 +87,7 @@ class EvidenceIndex:
         *,
         failed: Collection[str] = (),
         nested: Mapping[str, Iterable[str]] | None = None,
+        passed: Mapping[str, str] | None = None,
     ) -> None:
         """Add the messages that follow those already here; costs what is new.
 
@@ -94,9 +95,10 @@ class EvidenceIndex:
             messages: in order.
             failed: ids of messages or calls whose tool reported a failure.
             nested: by call id, the only texts that the answer of a nested agent grounds.
+            passed: by call id, the JSON of the arguments that the tool got, where it is not what the model wrote.
         """
         for message in messages:
-            source = self._reader.read(message, self._messages, failed=failed, nested=nested)
+            source = self._reader.read(message, self._messages, failed=failed, nested=nested, passed=passed)
             self._messages += 1
             if source.standing is not None:
                 self.calls += 1

@@ -32,6 +32,7 @@ class Ledger:
 
     Args:
         failed: ids of calls whose result is none of the tool's.
+        passed: by call id, the arguments that its tool got, where they are not those that the model wrote.
         given: texts of the system prompt, each once.
         reports: the judgements, in order.
         turn: the turn that ``asked`` counts in.
@@ -41,6 +42,7 @@ class Ledger:
     """
 
     failed: set[str] = field(default_factory=set)
+    passed: dict[str, str] = field(default_factory=dict)
     given: list[str] = field(default_factory=list)
     reports: list[EvidenceReport] = field(default_factory=list)
     turn: int = 0
@@ -68,6 +70,8 @@ class Ledger:
             self.failed.add(event.call_id)
 
     def _verdict(self, event: Event, payload: Any) -> None:
+        if event.call_id is not None and payload.verdict == "Allow" and payload.arguments is not None:
+            self.passed[event.call_id] = payload.arguments
         if event.call_id is not None and payload.verdict == "Withhold":
             self.failed.add(event.call_id)  # what stands in its place are the program's words
 
@@ -76,7 +80,7 @@ class Ledger:
 
     def _was_served(self, event: Event, payload: Any) -> None:
         for piece in payload.pieces or ():
-            if piece.slot == "system" and piece.plugin != OWN and piece.digest not in self._pieces:
+            if piece.slot == "system" and not piece.quoted and piece.plugin != OWN and piece.digest not in self._pieces:
                 self._pieces.add(piece.digest)
                 self.given.append(self._blobs.get(piece.digest, ""))
 

@@ -65,6 +65,7 @@ class SourceReader:
         *,
         failed: Collection[str] = (),
         nested: Mapping[str, Iterable[str]] | None = None,
+        passed: Mapping[str, str] | None = None,
     ) -> Source:
         """Read one message.
 
@@ -73,8 +74,11 @@ class SourceReader:
             index: its place.
             failed: ids of messages or calls whose tool reported a failure.
             nested: by call id, the texts that the answer of a nested agent may ground.
+            passed: by call id, the JSON of the arguments that the tool got, where it is not what the model wrote.
         """
         if isinstance(message, Message):
+            if passed and message.tool_call_id in passed and message.tool_call_id in self.calls:
+                self.calls[message.tool_call_id] = (self.calls[message.tool_call_id][0], _texts(passed[message.tool_call_id]))
             return self._of_message(message, index, failed, nested or {})
         return self._of_mapping(message, index, failed, nested or {})
 

@@ -25,16 +25,18 @@ def spelling(word: str) -> str:
 class Carriers:
     """The data words of one turn, with the results that hold them, and what the person said."""
 
-    __slots__ = ("_holders", "_said", "_words", "turn")
+    __slots__ = ("_holders", "_places", "_said", "_words", "turn")
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
         self._holders: dict[str, list[str]] = {}
+        self._places: dict[str, int] = {}
         self._said: set[str] = set()
         self._words = 0
 
     def add_result(self, call_id: str, text: str) -> None:
         """Take in a result as the model reads it."""
+        self._places.setdefault(call_id, len(self._places))
         words = data_words(text)
         self._words += len(words)
         for word in words if self._words <= MOST_WORDS else ():
@@ -46,10 +48,16 @@ class Carriers:
         """Take in what the person says: a value of theirs rests on no result."""
         self._said.update(spelling(word) for word in data_words(text))
 
-    def of(self, spellings: Iterable[str]) -> list[str] | None:
-        """The results that hold a value in any of its spellings, in order; None when that cannot be said."""
+    def of(self, spellings: Iterable[str], also: Iterable[str] = ()) -> list[str] | None:
+        """The results that hold a value in any of its spellings, in order; None when that cannot be said.
+
+        Args:
+            spellings: of the value.
+            also: results that are known to hold it; those of other turns do not count.
+        """
         words = [spelling(word) for word in spellings]
         if self._words > MOST_WORDS or any(word in self._said for word in words):
             return None
-        found = list(dict.fromkeys(call_id for word in words for call_id in self._holders.get(word, ())))
-        return found if 0 < len(found) <= MOST_CARRIERS else None
+        found = {call_id for word in words for call_id in self._holders.get(word, ())}
+        found.update(call_id for call_id in also if call_id in self._places)
+        return sorted(found, key=self._places.__getitem__) if 0 < len(found) <= MOST_CARRIERS else None

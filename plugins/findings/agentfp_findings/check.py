@@ -9,9 +9,9 @@ from typing import Any
 from agentfp.plugin import Message
 from agentfp.transcripts import JudgedValue, Judgement, Transcript, ValueSource
 from agentfp_findings.carriers import data_words, spelling
-from agentfp_findings.declaration import Declaration, read_declaration, split
+from agentfp_findings.declaration import Declaration, may_declare, read_declaration, split
 from agentfp_findings.peeling import peel
-from agentfp_findings.words import KEY, SET_ASIDE, STANDINGS
+from agentfp_findings.words import SET_ASIDE, STANDINGS
 
 NO_DECLARATIONS = "the model declared nothing, so no value can rest on what it set aside"
 
@@ -30,7 +30,7 @@ class _Reading:
 
     def message(self, index: int, message: Message) -> None:
         """Take in one message."""
-        if message.role == "user" and message.author == "person":
+        if message.role == "system" or (message.role == "user" and message.author == "person"):
             self.said.update(map(spelling, data_words(message.text)))
         elif message.role == "tool" and message.tool_call_id is not None:
             self.results[message.tool_call_id] = index
@@ -38,10 +38,10 @@ class _Reading:
                 self.holders.setdefault(spelling(word), {})[message.tool_call_id] = None
         elif message.role == "assistant":
             for call in message.tool_calls:
-                if KEY in call.arguments_json:
+                if may_declare(call.arguments_json):
                     _, declaration, malformed = split(call.arguments)
                     self._take(declaration, malformed)
-            if KEY in message.text or "\\u" in message.text:
+            if may_declare(message.text):
                 _, notes, malformed = peel(message.text)
                 self.malformed += malformed
                 for note in notes:

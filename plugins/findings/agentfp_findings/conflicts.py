@@ -21,9 +21,11 @@ def stated(assertions: Iterable[Assertion]) -> Stated:
 
 
 def _unknown(value: str) -> bool:
-    if not value.startswith("{") or '"unknown"' not in value:
-        return False
-    return json.loads(value).get("unknown") is True
+    try:
+        data = json.loads(value)
+    except ValueError:  # a masked copy: what it was cannot be compared
+        return True
+    return isinstance(data, dict) and data.get("unknown") is True
 
 
 def key_hash(salt: str, key: Key) -> str:

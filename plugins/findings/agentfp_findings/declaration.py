@@ -100,7 +100,16 @@ def _assertion(item: Any) -> Assertion | None:
     kind, subject_id, predicate = subject.get("kind"), subject.get("id"), item.get("predicate")
     if not (isinstance(kind, str) and isinstance(subject_id, str) and isinstance(predicate, str)):
         return None
-    return Assertion(clean(kind), clean(subject_id), clean(predicate), canonical(item["value"]))
+    try:
+        value = canonical(item["value"])
+    except (ValueError, RecursionError):  # a number or a depth that is none of JSON's
+        return None
+    return Assertion(clean(kind), clean(subject_id), clean(predicate), value)
+
+
+def may_declare(text: str) -> bool:
+    """Whether a declaration may stand in a JSON text; its key may be written with escapes."""
+    return KEY in text or "\\u" in text
 
 
 def split(arguments: dict[str, Any]) -> tuple[dict[str, Any], Declaration | None, int]:

@@ -6,18 +6,42 @@ import json
 from typing import Any
 
 from agentfp_findings.events import Assertion, Contingent, StandingDeclared, UnsettledByAbsence
-from agentfp_findings.sections import Section
+from agentfp_findings.sections import Section, closing
 from agentfp_findings.text import CLIP, clipped, line
 
 
 class Entries:
     """Sections of lines, in the order in which results were first named."""
 
-    __slots__ = ("contingent", "facts", "next_steps", "open", "ruled_out", "unsettled")
+    __slots__ = ("_whole", "contingent", "facts", "next_steps", "open", "ruled_out", "unsettled")
 
     def __init__(self) -> None:
         self.facts, self.ruled_out, self.open, self.next_steps = Section(), Section(), Section(), Section()
         self.contingent, self.unsettled = Section(), Section()
+        self._whole = (0, "", 0)
+
+    def whole(self) -> tuple[str, int]:
+        """All sections, each as long as one may be, and their bytes; made anew only when an entry came or went."""
+        named = (
+            ("facts", self.facts),
+            ("limitations", self.ruled_out),
+            ("evidence_refs", self.open),
+            ("next_steps", self.next_steps),
+            ("contingent", self.contingent),
+            ("unsettled_by_absence", self.unsettled),
+        )
+        changes = sum([section.changes for _, section in named])
+        if changes != self._whole[0]:
+            texts: list[str] = []
+            size = 0
+            for name, section in named:
+                if section.count:
+                    head = section.head()
+                    ending = closing(section.count - head.lines)
+                    size += len(name) + 2 + head.size + len(ending)
+                    texts += ("\n", name, ":", head.text, ending)
+            self._whole = (changes, "".join(texts)[1:], size)
+        return self._whole[1:]
 
     def put(self, rank: int, call_id: str, row: StandingDeclared, tested: str | None) -> None:
         """Enter a standing.
@@ -67,7 +91,10 @@ class Entries:
 
 
 def _stated(assertion: Assertion) -> dict[str, Any]:
-    value = json.loads(assertion.value)
+    try:
+        value = json.loads(assertion.value)
+    except ValueError:  # a masked copy
+        value = assertion.value
     if isinstance(value, str):
         value = clipped(value)
     elif len(assertion.value) > CLIP:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from agentfp_findings.ledger import Ledger
-from agentfp_findings.sections import MOST_ENTRIES, MOST_IDS, ids_line, size_of
+from agentfp_findings.sections import MOST_ENTRIES, MOST_IDS, closing, ids_line, size_of
 from agentfp_findings.text import line
 from agentfp_findings.words import ASK, HEADER
 
@@ -60,40 +60,26 @@ def frame(ledger: Ledger, *, most: int, ask: bool) -> Frame:
     """
     if not ledger.current:
         return NOTHING
-    closing = ASK if ask else ""
+    ending = ASK if ask else ""
     left = most - _HEADER_SIZE - _BETWEEN - (_ASK_SIZE if ask else 0)
     if left < 0:
         return Frame(too_long=most - left)
     standings, ids = _whole(ledger, left) or _cut(ledger, left)
-    return Frame(standings[1:] + closing, ids[1:])
+    return Frame(standings + ending if ending else standings, ids)
 
 
 def _whole(ledger: Ledger, left: int) -> tuple[str, str] | None:
     """All sections, each as long as one may be; None when that is too long. Most of it is at hand from the call before."""
     if ledger.conflicts:
         return None
-    texts: list[str] = []
-    for name, section in (
-        ("facts", ledger.entries.facts),
-        ("limitations", ledger.entries.ruled_out),
-        ("evidence_refs", ledger.entries.open),
-        ("next_steps", ledger.entries.next_steps),
-        ("contingent", ledger.entries.contingent),
-        ("unsettled_by_absence", ledger.entries.unsettled),
-    ):
-        if section.count:
-            head = section.head()
-            closing = _closing(section.count - head.lines)
-            left -= len(name) + 2 + head.size + len(closing)
-            texts += ("\n", name, ":", head.text, closing)
-    ids = "".join(
-        [
-            f"\n{name}:\n{ids_line(listed)}{_closing(len(listed) - MOST_IDS)}"
-            for name, listed in (("noise", ledger.noise), ("undeclared", ledger.undeclared))
-            if listed
-        ]
-    )
-    return ("".join(texts), ids) if size_of(ids) <= left else None
+    text, size = ledger.entries.whole()
+    texts = []
+    if ledger.noise:
+        texts.append(f"noise:\n{ledger.noise.line()}{closing(len(ledger.noise) - MOST_IDS)}")
+    if ledger.undeclared:
+        texts.append(f"undeclared:\n{ids_line(ledger.undeclared)}{closing(len(ledger.undeclared) - MOST_IDS)}")
+    ids = "\n".join(texts)
+    return (text, ids) if size + size_of(ids) + 1 <= left else None
 
 
 def _cut(ledger: Ledger, left: int) -> tuple[str, str]:
@@ -105,10 +91,10 @@ def _cut(ledger: Ledger, left: int) -> tuple[str, str]:
     served: dict[str, list[str]] = {}
     for section, total in totals.items():  # names and closing lines come first, and fit under the lowest ceiling that can be set
         served[section] = []
-        left -= len(section) + 2 + len(_closing(total))
+        left -= len(section) + 2 + len(closing(total))
     for part in parts:
         left = _admit(part, served[part.section], left)
-    return _sections(served, totals, LAYOUT), _sections(served, totals, IDS)
+    return _sections(served, totals, LAYOUT)[1:], _sections(served, totals, IDS)[1:]
 
 
 def _parts(ledger: Ledger) -> Iterator[_Part]:
@@ -121,7 +107,7 @@ def _parts(ledger: Ledger) -> Iterator[_Part]:
     yield _Part("evidence_refs", ledger.entries.open, ledger.entries.open.count)
     yield _Part("next_steps", ledger.entries.next_steps, ledger.entries.next_steps.count)
     yield _Part("undeclared", [ids_line(ledger.undeclared)], len(ledger.undeclared))
-    yield _Part("noise", [ids_line(ledger.noise)], len(ledger.noise))
+    yield _Part("noise", [ledger.noise.line()], len(ledger.noise))
 
 
 def _conflicts(ledger: Ledger) -> Iterator[str]:
@@ -150,13 +136,8 @@ def _sections(served: dict[str, list[str]], totals: dict[str, int], names: Itera
         if name in served:
             lines = served[name]
             shown = min(totals[name], MOST_IDS) if name in IDS and lines else len(lines)
-            texts.append("\n".join([f"\n{name}:", *lines]) + _closing(totals[name] - shown))
+            texts.append("\n".join([f"\n{name}:", *lines]) + closing(totals[name] - shown))
     return "".join(texts)
-
-
-def _closing(omitted: int) -> str:
-    """The last line of a section, where it omits something."""
-    return f'\n{{"omitted":{omitted}}}' if omitted > 0 else ""
 
 
 def offer_line(ids: list[str], left_off: int) -> str:

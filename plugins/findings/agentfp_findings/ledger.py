@@ -24,6 +24,7 @@ from agentfp_findings.events import (
     StandingDeclared,
     UnsettledByAbsence,
 )
+from agentfp_findings.sections import Ids
 from agentfp_findings.text import quoted
 from agentfp_findings.words import COLLAPSED
 
@@ -100,7 +101,7 @@ class Ledger:
         unsettled: by call id, while it is ruled out.
         handled: calls whose declaration is on the record.
         undeclared: served results without a standing, in the order of the history, with their JSON text.
-        noise: ids of noise, with their JSON text.
+        noise: ids of noise.
         changed: ids whose standing changed since the last request.
         ticketed: messages that are served short now.
         question: what the person last said.
@@ -130,7 +131,7 @@ class Ledger:
         self.skipped = False
         self.conflicts = Conflicts()
         self.entries = Entries()
-        self.noise: dict[str, str] = {}
+        self.noise = Ids()
         self.undeclared: dict[str, str] = {}
         self._offer: dict[str, str] = {}
         self._open_ids: dict[str, str] = {}
@@ -331,9 +332,9 @@ class Ledger:
             self.entries.unsettled.drop(rank)
         if before is not None:
             self.entries.drop(rank)
-            self.noise.pop(call_id, None)
+            self.noise.drop(call_id)
         if payload.standing == "noise":
-            self.noise[call_id] = quoted(call_id)
+            self.noise.put(call_id, quoted(call_id))
         else:
             self.entries.put(rank, call_id, payload, self.asked(call_id).proposition)
 

@@ -20,7 +20,7 @@ from agentfp.plugin import (
     Run,
     hookimpl,
 )
-from agentfp_findings.declaration import Declaration, read_declaration, split
+from agentfp_findings.declaration import Declaration, may_declare, read_declaration, split
 from agentfp_findings.events import EVENTS, FrameSkipped, Malformed
 from agentfp_findings.frame import frame, offer_line
 from agentfp_findings.judging import judge_results
@@ -126,13 +126,13 @@ class Findings(Plugin):
         if too_long is not None and not ledger.skipped:
             run.emit(FrameSkipped(too_long, settings.max_context_bytes))
         if standings or ids:
-            draft.add_piece("header", HEADER)
+            draft.add_piece("header", HEADER, quoted=True)
         if standings:
-            draft.add_piece("standings", standings)
+            draft.add_piece("standings", standings, quoted=True)
         if settings.offer == "text" and (offer := offer_line(*ledger.offer())):
             ids = f"{ids}\n\n{offer}" if ids else offer
         if ids:
-            draft.add_piece("ids", ids)
+            draft.add_piece("ids", ids, quoted=True)
 
     def _collapse(self, draft: RequestDraft, ledger: Ledger, call_id: str) -> None:
         result = ledger.results.get(call_id)
@@ -154,7 +154,7 @@ class Findings(Plugin):
         verdicts: dict[str, Allow] = {}
         found: list[tuple[CallView, dict[str, Any], Declaration | None, int]] = []
         for call in batch.live:
-            if KEY not in call.arguments_json or (call.tool is not None and KEY in call.tool.parameters):
+            if not may_declare(call.arguments_json) or (call.tool is not None and KEY in call.tool.parameters):
                 continue
             arguments = call.arguments
             kept, declaration, malformed = split(arguments)

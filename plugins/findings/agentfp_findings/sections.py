@@ -29,15 +29,16 @@ class Section:
 
     Attributes:
         count: lines in all.
+        changes: how often an entry came or went.
     """
 
-    __slots__ = ("_head", "_lines", "_ranks", "count")
+    __slots__ = ("_head", "_lines", "_ranks", "changes", "count")
 
     def __init__(self) -> None:
         self._ranks: list[int] = []
         self._lines: dict[int, tuple[str, ...]] = {}
         self._head: Head | None = None
-        self.count = 0
+        self.count = self.changes = 0
 
     def put(self, rank: int, lines: tuple[str, ...]) -> None:
         """Set the lines of an entry that is not there yet."""
@@ -45,6 +46,7 @@ class Section:
         self._ranks.insert(place, rank)
         self._lines[rank] = lines
         self.count += len(lines)
+        self.changes += 1
         if place < MOST_ENTRIES:
             self._head = None
 
@@ -55,6 +57,7 @@ class Section:
             place = bisect_left(self._ranks, rank)
             del self._ranks[place]
             self.count -= len(lines)
+            self.changes += 1
             if place < MOST_ENTRIES:
                 self._head = None
 
@@ -71,6 +74,36 @@ class Section:
             yield from self._lines[rank]
 
 
+class Ids:
+    """Ids in the order in which they came, each with its JSON text."""
+
+    __slots__ = ("_head", "_texts")
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._head: str | None = None
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def put(self, call_id: str, text: str) -> None:
+        """Add an id at the end."""
+        if len(self._texts) < MOST_IDS:
+            self._head = None
+        self._texts[call_id] = text
+
+    def drop(self, call_id: str) -> None:
+        """Take an id out, if it is there."""
+        if self._texts.pop(call_id, None) is not None:
+            self._head = None
+
+    def line(self) -> str:
+        """How many ids there are, and the first of them."""
+        if self._head is None:
+            self._head = ",".join(islice(self._texts.values(), MOST_IDS))
+        return f'{{"count":{len(self._texts)},"ids":[{self._head}]}}'
+
+
 def ids_line(ids: dict[str, str]) -> str:
     """How many ids there are, and the first of them.
 
@@ -78,3 +111,8 @@ def ids_line(ids: dict[str, str]) -> str:
         ids: each with its JSON text.
     """
     return f'{{"count":{len(ids)},"ids":[{",".join(islice(ids.values(), MOST_IDS))}]}}'
+
+
+def closing(omitted: int) -> str:
+    """The last line of a section, where it omits something."""
+    return f'\n{{"omitted":{omitted}}}' if omitted > 0 else ""

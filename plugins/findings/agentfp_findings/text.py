@@ -10,7 +10,7 @@ CLIP = 240
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BREAKS = str.maketrans({"\x7f": "\\u007f", "\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+_canonical = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 def clean(text: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentfp.plugin import CallView, Run
 from agentfp_findings.carriers import data_words, spelling
@@ -25,6 +26,8 @@ from agentfp_findings.words import SET_ASIDE
 CALL, ANSWER = "tool-call", "answer"
 VALUE_CHARS = 120
 CHECKED = "agentfp.evidence.checked"
+PLACES_NAMED = 4
+"""Places that the gate names of a value at most."""
 
 
 def file_standings(run: Run[Any], ledger: Ledger, verdicts: Sequence[Verdict], call_id: str | None) -> None:
@@ -94,56 +97,81 @@ def file_basis(run: Run[Any], call: CallView, declaration: Declaration | None, m
 # --- values that rest on set-aside results ------------------------------------------------------------------------------
 
 
+class Used(NamedTuple):
+    """A value that the model uses.
+
+    Args:
+        text: as it is written.
+        spellings: in which it is looked for.
+        carriers: results that are known to hold it.
+    """
+
+    text: str
+    spellings: tuple[str, ...]
+    carriers: tuple[str, ...] = ()
+
+
 def contingent_arguments(run: Run[Any], ledger: Ledger, call: CallView, arguments: dict[str, Any]) -> None:
     """File the values in a call's arguments that only set-aside results carry."""
     words = dict.fromkeys(word for text in _leaves(arguments) for word in data_words(text))
-    _file(run, ledger, [(word, (word,)) for word in words], CALL, call.id)
+    _file(run, ledger, [Used(word, (word,)) for word in words], CALL, call.id)
 
 
 def contingent_answer(run: Run[Any], ledger: Ledger, text: str) -> None:
-    """File the values of an answer that only set-aside results carry: those that the evidence gate found grounded, where it names them."""
+    """File the values of an answer that only set-aside results carry: those that the evidence gate found grounded, where it was asked."""
     values = _grounded(run)
-    _file(run, ledger, [(word, (word,)) for word in data_words(text)] if values is None else values, ANSWER, None)
+    _file(run, ledger, [Used(word, (word,)) for word in data_words(text)] if values is None else values, ANSWER, None)
 
 
-def _file(run: Run[Any], ledger: Ledger, values: Iterable[tuple[str, Iterable[str]]], declared_on: str, call_id: str | None) -> None:
+def _file(run: Run[Any], ledger: Ledger, values: Iterable[Used], declared_on: str, call_id: str | None) -> None:
     if ledger.carriers is None:
         return
     filed: set[str] = set()
-    for value, spellings in values:
-        if (plain := spelling(value)) in filed:
+    for value in values:
+        if (plain := spelling(value.text)) in filed:
             continue
         filed.add(plain)
-        carriers = ledger.carriers.of(spellings)
+        carriers = ledger.carriers.of(value.spellings, value.carriers)
         standings = [ledger.standing_of(carrier) for carrier in carriers or ()]
         if carriers and all(standing in SET_ASIDE for standing in standings):
             found = tuple([Carrier(carrier, str(standing)) for carrier, standing in zip(carriers, standings, strict=True)])
-            run.emit(Contingent(declared_on, found, len(value), clipped(clean(value), VALUE_CHARS)), call_id=call_id)
+            run.emit(Contingent(declared_on, found, len(value.text), clipped(clean(value.text), VALUE_CHARS)), call_id=call_id)
 
 
-def _grounded(run: Run[Any]) -> list[tuple[str, Iterable[str]]] | None:
-    """The grounded values of the gate's verdict over this answer; None when there is no verdict, or it does not name them."""
+def _grounded(run: Run[Any]) -> list[Used] | None:
+    """The grounded values of the gate's verdict over this answer; None when there is no verdict."""
     for event in reversed(run.record):
         if event.name == CHECKED:
-            if field_of(event.payload, "evidence_truncated"):
+            values = field_of(event.payload, "values")
+            if field_of(event.payload, "truncated") or not isinstance(values, (tuple, list)):
                 return []
-            found = field_of(event.payload, "grounded")
-            if not isinstance(found, (tuple, list)):
-                values = field_of(event.payload, "values")
-                if not isinstance(values, (tuple, list)):
-                    return None
-                found = [item for item in values if field_of_item(item, "verdict") == "supported"]
-            named = [(field_of_item(item, "text"), field_of_item(item, "spellings")) for item in found]
-            return [(text, spellings or (text,)) for text, spellings in named if isinstance(text, str)]
+            supported = [item for item in values if field_of_item(item, "verdict") == "supported"]
+            return [used for item in supported if (used := _used(item)) is not None]
         if event.name == "agentfp.agent.iteration_start":
             return None
     return None
 
 
+def _used(item: Any) -> Used | None:
+    """A value as the gate names it; None for one that does not rest on results alone."""
+    text, sources = field_of_item(item, "text"), _sources(field_of_item(item, "sources"))
+    if not isinstance(text, str) or any(call_id is None for call_id in sources):
+        return None
+    # Of a value that was derived, and of one that stands in many places, the gate does not name every result that holds it.
+    whole = field_of_item(item, "how") == "exact" and len(sources) < PLACES_NAMED
+    return Used(text, (text, *data_words(text)), tuple([str(call_id) for call_id in sources]) if whole else ())
+
+
+def _sources(text: Any) -> list[str | None]:
+    """The calls that a value comes from, one for each place; None for what the person or the application said."""
+    try:
+        return [call_id for _, _, call_id in json.loads(text or "[]")]
+    except (TypeError, ValueError):  # a masked copy
+        return []
+
+
 def field_of_item(item: Any, name: str) -> Any:
-    """A field of a part of another plugin's event: an object, a mapping, or a plain text, which is its own ``text``."""
-    if isinstance(item, str):
-        return item if name == "text" else None
+    """A field of a part of another plugin's event: an object, or a mapping where its class is unknown here."""
     return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
 
 

@@ -7,6 +7,7 @@ the same tool with the same arguments again.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,17 +52,30 @@ def choose(request: ModelRequest, turn: Turn) -> tuple[Choice, ...]:
         request: the request.
         turn: its present turn.
     """
+    tools = [_without_notes(tool) for tool in request.tools]
     if request.tool_choice is not None:
-        forced = [tool for tool in request.tools if tool.name == request.tool_choice]
+        forced = [tool for tool in tools if tool.name == request.tool_choice]
         return tuple(Choice(((tool, filling(tool, turn).schemas[0]),)) for tool in forced)
     called = {call.name for call in turn.calls}
-    done = {term for tool in request.tools if tool.name in called for term in _own_terms(tool) | _words(tool)}
-    matches = [match for tool in request.tools if (match := _match(tool, turn, done)) is not None and tool.name not in called]
+    done = {term for tool in tools if tool.name in called for term in _own_terms(tool) | _words(tool)}
+    matches = [match for tool in tools if (match := _match(tool, turn, done)) is not None and tool.name not in called]
     if turn.results and not turn.late:
         return _calls(_further(matches, turn))
     if turn.results or turn.late:
         return ()  # whoever spoke after the question wants words now
-    return _calls(_first(matches)) or _follow_up(request.tools, turn)
+    return _calls(_first(matches)) or _follow_up(tools, turn)
+
+
+def _without_notes(tool: ToolSpec) -> ToolSpec:
+    """The tool without arguments such as ``_note``: those are for what a model notes of a call, and one of this size notes nothing."""
+    if '"_' not in tool.parameters_json:
+        return tool
+    schema = tool.parameters
+    properties, required = schema.get("properties"), schema.get("required", ())
+    if not isinstance(properties, dict):
+        return tool
+    kept = {name: part for name, part in properties.items() if not name.startswith("_") or name in required}
+    return replace(tool, parameters_json=json.dumps({**schema, "properties": kept}))
 
 
 def _match(tool: ToolSpec, turn: Turn, done: set[str]) -> _Match | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentfp import Run, ToolReturn, tool
-from agentfp.plugin import Content, Name, Number, Payload, Plugin, event, hookimpl, part
+from agentfp import ToolReturn, tool
 from agentfp.testing import Harness, Outcome, call
 from agentfp_findings import Findings, Row
 
@@ -83,41 +82,3 @@ def piece(outcome: Outcome, number: int) -> str:
 def contents(outcome: Outcome, number: int) -> list[str]:
     """What the model reads of results in a request, from 1."""
     return [message.text for message in outcome.requests[number - 1].messages if message.role == "tool"]
-
-
-@part
-class Grounded:
-    """A value of an answer that results carry."""
-
-    text: Content[str]
-    spellings: Content[tuple[str, ...]] = ()
-    verdict: Name[str] = "supported"
-
-
-@event("agentfp.evidence.checked")
-class Checked(Payload):
-    """Stands in for the event that the evidence plugin files after each judgement of an answer."""
-
-    action: Name[str]
-    evidence_truncated: Number[bool] = False
-    grounded: tuple[Grounded, ...] | None = None
-    values: tuple[Grounded, ...] | None = None
-
-
-class Evidence(Plugin):
-    """Stands in for the evidence plugin, which is a distribution of its own: it only files its event."""
-
-    name = "evidence"
-    events = (Checked,)
-
-    class Settings(Plugin.Settings):
-        grounded: tuple[str, ...] | None = None
-        values: tuple[str, ...] | None = None
-        truncated: bool = False
-
-    @hookimpl(moment="assess_answer", phase="evidence")
-    def check(self, run: Run[Any]) -> None:
-        named = self.settings.grounded
-        values = None if named is None else tuple([Grounded(text) for text in named])
-        others = None if self.settings.values is None else tuple([Grounded(text, (), "unsupported") for text in self.settings.values])
-        run.emit(Checked("grounded", self.settings.truncated, values, others))

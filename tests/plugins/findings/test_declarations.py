@@ -86,3 +86,11 @@ def test_anything_can_be_read(value: Any) -> None:
     declaration, malformed = read_declaration(value)
     assert malformed >= 0
     assert declaration is None or declaration.basis in (None, "direct", "exploratory")
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_a_number_that_is_none_of_jsons_is_no_value(value: float) -> None:
+    assertion = {"subject": {"kind": "door", "id": "d12"}, "predicate": "height", "value": [value]}
+    found, wrong = read_declaration({"previous": [{"tool_call_id": "c1", "standing": "fact", "assertions": [assertion]}]})
+    assert found is not None
+    assert (found.previous[0].assertions, wrong) == ((), 1)

@@ -8,8 +8,9 @@ import pytest
 
 from agentfp.plugin import ExportedEvent, Plugin, hookimpl
 from agentfp.testing import call, check_plugin
+from agentfp_evidence import Evidence
 from agentfp_findings import Findings
-from tests.plugins.findings.ledgers import ABSENT, Evidence, harness, judged, look, looking, noted, rows, says, search, states
+from tests.plugins.findings.ledgers import ABSENT, harness, judged, look, looking, noted, rows, says, search, states
 from tests.plugins.findings.test_judging import Fixed
 
 

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from agentfp import Agent, History, Limits, Record
 from agentfp.plugin import Event, Halt, Plugin, RequestDraft, Run, hookimpl, raw_tool
 from agentfp.testing import CountingIds, ScriptedModel, call
+from agentfp_evidence import Evidence
 from agentfp_findings import Assertion, Carrier, Contingent, Findings, FrameSkipped, StandingDeclared, UnsettledByAbsence
 from agentfp_findings.events import EVENTS
 from agentfp_findings.frame import IDS, LAYOUT, frame
 from agentfp_findings.ledger import Ledger
 from agentfp_findings.sections import size_of
 from agentfp_findings.words import ASK, HEADER, INSTRUCTION_EVIDENCE
-from tests.plugins.findings.ledgers import Evidence, contents, harness, judged, look, looking, noted, piece, rows, says, states
+from tests.plugins.findings.ledgers import contents, harness, judged, look, looking, noted, piece, rows, says, states
 
 TICKET = '{{"collapsed":true,"standing":"{}","tool_call_id":"{}"}}'
 RESULT = "x" * 8_000

@@ -12,6 +12,7 @@ from agentfp import Agent, AgentfpError, ConfigError, Limits, ReservedArgumentEr
 from agentfp.events import MessageAdded, ToolEnded, VerdictFiled
 from agentfp.plugin import ChoiceAnswer, ClassifyRequest, ClassifyResult, Plugin, Replace, ResultView, Run, hookimpl
 from agentfp.testing import ScriptedModel, call
+from agentfp_evidence import Evidence
 from agentfp_findings import (
     ConflictFound,
     Contingent,
@@ -24,7 +25,6 @@ from agentfp_findings import (
 )
 from agentfp_findings.words import INSTRUCTION
 from tests.plugins.findings.ledgers import (
-    Evidence,
     contents,
     harness,
     judged,
@@ -171,33 +171,31 @@ async def test_11_an_argument_that_rests_on_a_set_aside_result() -> None:
     assert rows(await harness(*script).run("Find it."), "contingent") == []
 
 
-def serial() -> str:
-    """The serial number."""
-    return "QX-4471"
+def shelf(place: str) -> str:
+    """What stands on a shelf."""
+    return {"first": "qx-4471 costs 12,500", "second": "QX-4471"}.get(place, "nothing")
 
 
-@pytest.mark.parametrize("grounded", [None, ("QX-4471",)])
-async def test_12_a_value_that_an_undeclared_result_carries_too_stands(grounded: tuple[str, ...] | None) -> None:
-    aside = [looking("c1", "QX-4471"), looking("c2", "nothing", judged("c1", "noise"))]
-    evidence = Evidence(grounded=grounded)
-    alone = await harness(*aside, "It is QX-4471.", plugins=[evidence]).run("Find it.")
-    again = call("serial", id="c3", _findings=says())
-    both = await harness(*aside, again, "It is QX-4471.", tools=[look, serial], plugins=[evidence]).run("Find it.")
-    said = await harness(*aside, "It is QX-4471.", plugins=[Evidence()]).run("Is it QX-4471?")
-    cut = await harness(*aside, "It is QX-4471.", plugins=[Evidence(grounded=grounded, truncated=True)]).run("Find it.")
+def shelving(call_id: str, place: str, *previous: dict[str, Any]) -> Any:
+    return call("shelf", id=call_id, place=place, _findings=says(*previous))
+
+
+async def test_12_a_value_that_an_undeclared_result_carries_too_stands() -> None:
+    aside = [shelving("c1", "second"), shelving("c2", "third", judged("c1", "noise"))]
+    more = {"tools": [shelf], "plugins": [Evidence()]}
+    alone = await harness(*aside, "It is QX-4471.", **more).run("Find it.")
+    both = await harness(*aside, shelving("c3", "first"), "It is QX-4471.", **more).run("Find it.")
+    said = await harness(*aside, "It is QX-4471.", **more).run("Is it QX-4471?")
+    told = await harness(*aside, "It is QX-4471.", **more, instructions="The spare part is QX-4471.").run("Find it.")
     assert [row.data.declared_on for row in rows(alone, "contingent")] == ["answer"]  # type: ignore[attr-defined]
-    assert rows(both, "contingent") == []
-    assert rows(said, "contingent") == []
-    assert rows(cut, "contingent") == []
+    assert rows(both, "contingent") == rows(said, "contingent") == rows(told, "contingent") == []
 
 
 async def test_12_a_value_is_filed_once_and_only_those_that_the_gate_found_grounded() -> None:
-    aside = [looking("c1", "qx-4471 costs 12,500"), looking("c2", "nothing", judged("c1", "open"))]
-    answer = "QX-4471, that is qx-4471, costs 12500."
-    both = await harness(*aside, answer, plugins=[Evidence()]).run("Find it.")
-    none = await harness(*aside, answer, plugins=[Evidence(values=("QX-4471",))]).run("Find it.")
-    assert [row.data.value for row in rows(both, "contingent")] == ["QX-4471", "12500"]  # type: ignore[attr-defined]
-    assert rows(none, "contingent") == []
+    aside = [shelving("c1", "first"), shelving("c2", "third", judged("c1", "open"))]
+    answer = "QX-4471, that is qx-4471, costs 12500, not QX-4472."
+    outcome = await harness(*aside, answer, tools=[shelf], plugins=[Evidence()]).run("Find it.")
+    assert [row.data.value for row in rows(outcome, "contingent")] == ["QX-4471", "12500"]  # type: ignore[attr-defined]
 
 
 class Denies(Plugin):

@@ -49,7 +49,7 @@ class RecordingReader:
         if calls and not record.redacted:
             try:
                 request = record.served_at(calls)
-                tools, prompt = request.tools, request.system
+                tools, prompt = request.tools, _prompt(record)
             except AgentfpError as error:
                 problems.append(f"the system prompt cannot be rebuilt: {error}")
         if prompt:
@@ -74,3 +74,12 @@ def _read(message: Message, record: Record) -> Message:
     """A message as judges take it; what a nested agent answered was written by a model, and says so."""
     nested = message.role == "tool" and message.tool_call_id in record.children
     return replace(message, content=clean_text(message.content), author="model" if nested else message.author)
+
+
+def _prompt(record: Record) -> str:
+    """The system text of the last request, without what it quotes: that was said by the model or a tool, not by the application."""
+    served = [event.payload for event in record.events("agentfp.context.served")]
+    pieces: Sequence[Any] = next((found for payload in reversed(served) if (found := getattr(payload, "pieces", None)) is not None), ())
+    wanted = [piece.digest for piece in pieces if piece.slot == "system" and not piece.quoted]
+    texts = {getattr(event.payload, "digest", ""): getattr(event.payload, "body", "") for event in record.events("agentfp.context.blob")}
+    return "\n\n".join([texts[digest] for digest in wanted])
