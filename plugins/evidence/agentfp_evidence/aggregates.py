@@ -92,7 +92,8 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     alike = (a for a in aggregates.all() if a.how in hows and size / 10 <= abs(_in_unit(a, number)) <= size * 10)
     rivals = Counter(a.how for a in alike if _may_be(a, number))
     label = label_around(text, number.start, number.end)
-    hits = [(a, _is_called(a, number, label), _is_about(a, number, label)) for a in found]
+    lone = sum(a.how == "mean" for a in aggregates.all()) == 1  # there is nothing else that "the average" could be of
+    hits = [(a, _is_called(a, number, label), _is_about(a, number, label) or (lone and a.how == "mean")) for a in found]
     risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
     if significant(number) > _CERTAIN_DIGITS:
         sure = {how for how, risk in risks.items() if how == "sum" and risk < _NO_RISK}

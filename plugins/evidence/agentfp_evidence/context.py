@@ -31,7 +31,7 @@ LABELS = {
     ),
     "mean": re.compile(
         r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*"
-        "|médiane)\b",
+        r"|médiane)\b",
         re.IGNORECASE,
     ),
 }

@@ -77,6 +77,7 @@ _RANGE = re.compile(r"(\d[\d.,]*[^\W\d_]{0,3})-([$€£]?)(\d[\d.,]*)([^\W\d_]{0
 _WORD_AND_NUMBER = re.compile(r"(?:mid|pre|post|early|late|top|under|over|sub|non|ca)-(\d+)", re.IGNORECASE)
 _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)-([^\W\d_]{1,12})(?:-[^\W\d_]+)*")
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
+_RATING = re.compile(r"(\d{1,3}[.,]\d{1,2})/(?:5|10|20|100)")
 _OVER = re.compile(r"\d{1,3}/\d{1,3}")
 _RATIO = re.compile(r"\d{1,2}/\d{1,2}")
 _GLUED_WORDS = frozenset({"x", "p", "pm", "am", "h", "th"})
@@ -161,6 +162,9 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
     ordinal = ordinal_end(text, start + len(re.match(r"\d*", token)[0]))  # type: ignore[index]  # it matches always
     if ordinal == end:
         return [Mention("ordinal", start, end)], end
+    rating = _RATING.fullmatch(token)
+    if rating is not None and (number := number_at(text, start)) is not None:
+        return [Mention("number", start, start + len(rating[1]), number)], end
     if _OVER.fullmatch(token):
         at = start + token.index("/") + 1
         both = [(n, min(n.end, b)) for n, b in ((number_at(text, start), at - 1), (number_at(text, at), end + 12)) if n is not None]
