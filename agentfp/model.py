@@ -1,6 +1,7 @@
 """The names for people who write a provider."""
 
 from agentfp_core.block_order import PlacedCall, PlacedThinking, block_meta, ordered_blocks
+from agentfp_core.called_names import fitting_id, fitting_name
 from agentfp_core.closed_schema import closed_schema
 from agentfp_core.errors import (
     CircuitOpenError,
@@ -36,6 +37,7 @@ from agentfp_core.model import (
     resolve_model,
 )
 from agentfp_core.model_catalog import ModelCatalog, ModelFacts
+from agentfp_core.omitted import report_foreign_thinking
 from agentfp_core.settled_marks import settled_marks
 
 __all__ = [
@@ -79,7 +81,10 @@ __all__ = [
     "Usage",
     "block_meta",
     "closed_schema",
+    "fitting_id",
+    "fitting_name",
     "ordered_blocks",
+    "report_foreign_thinking",
     "resolve_model",
     "settled_marks",
 ]

@@ -12,6 +12,8 @@ from agentfp_core.cli.options import AgentName, ConfigFile, Json, Overlay
 from agentfp_core.cli.output import data, say
 
 if TYPE_CHECKING:
+    from agentfp_core.agent import Agent
+    from agentfp_core.model import ToolSpec
     from agentfp_core.tools import Tool
 
 app = typer.Typer(add_completion=False)
@@ -28,40 +30,57 @@ def tools(
 ) -> None:
     """Show an agent's tools as the model sees them.
 
-    Names, descriptions and schemas. Needs no model. What a plugin adds to a schema in the middle of a run stands in the requests:
-    agentfp steps FILE --call K.
+    Names, descriptions and schemas, also of the servers' that bring tools, which are started and asked. Needs no model. What a plugin
+    adds to a schema in the middle of a run stands in the requests: agentfp steps FILE --call K.
     """
     from agentfp_core.cli.subject import find_agent
     from agentfp_core.errors import nearest
     from agentfp_core.testing.scripted import ScriptedModel
 
     overrides = {} if target is not None else {"model": ScriptedModel(())}  # stands in, for none is called
-    found = find_agent(target, config=config, agent=agent, env=env, overrides=overrides).tools
-    if name is not None and name not in found:
-        raise CommandError(f"the agent has no tool {name!r}; {nearest(name, found)}")
-    chosen = [found[name]] if name is not None else list(found.values())
+    owner = find_agent(target, config=config, agent=agent, env=env, overrides=overrides)
+    shown = {tool.name: (tool.spec, tool) for tool in owner.tools.values()} | {spec.name: (spec, None) for spec in _brought(owner)}
+    if name is not None and name not in shown:
+        raise CommandError(f"the agent has no tool {name!r}; {nearest(name, shown)}")
+    chosen = [shown[name]] if name is not None else list(shown.values())
     if as_json:
-        data([_as_json(tool) for tool in chosen])
+        data([_as_json(spec, tool) for spec, tool in chosen])
         return
-    for tool in chosen:
-        _show(tool)
+    for spec, tool in chosen:
+        _show(spec, tool)
 
 
-def _as_json(tool: Tool[..., Any]) -> dict[str, Any]:
-    spec = tool.spec
-    return {"name": spec.name, "description": spec.description, "parameters": spec.parameters, "source": tool.source, "marks": _marks(tool)}
+def _brought(owner: Agent[Any, Any]) -> list[ToolSpec]:
+    """The tools that sources bring into a run: one is made for them, in which nothing is called and no plugin takes part."""
+    import anyio
+
+    from agentfp_core.testing.scripted import ScriptedModel
+
+    if not owner.tool_sources:
+        return []
+    looker = ScriptedModel(["Done."])
+    bare = owner.replace(model=looker, instructions=(), plugins=(), output_type=str, output_fallback=None, output_canned=None)
+    anyio.run(bare.run, "Which tools are there?")
+    return [spec for spec in looker.requests[0].tools if spec.name not in owner.tools]
 
 
-def _marks(tool: Tool[..., Any]) -> list[str]:
-    """What holds for the tool and the model is not told."""
+def _as_json(spec: ToolSpec, tool: Tool[..., Any] | None) -> dict[str, Any]:
+    source = None if tool is None else tool.source
+    return {"name": spec.name, "description": spec.description, "parameters": spec.parameters, "source": source, "marks": _marks(tool)}
+
+
+def _marks(tool: Tool[..., Any] | None) -> list[str]:
+    """What holds for the tool and the model is not told; nothing is known of a source's tools."""
+    if tool is None:
+        return []
     marks = [name for name in ("mutating", "idempotent", "deferred") if getattr(tool, name)]
     return [*(["approval"] if tool.approval is not False else []), *marks]
 
 
-def _show(tool: Tool[..., Any]) -> None:
+def _show(spec: ToolSpec, tool: Tool[..., Any] | None) -> None:
     marks = _marks(tool)
-    say(tool.name + (f"  ({', '.join(marks)})" if marks else ""), "bold")
-    for line in tool.spec.description.splitlines():
+    say(spec.name + (f"  ({', '.join(marks)})" if marks else ""), "bold")
+    for line in spec.description.splitlines():
         say(f"  {line}")
-    for line in json.dumps(tool.spec.parameters, ensure_ascii=False, indent=2).splitlines():
+    for line in json.dumps(spec.parameters, ensure_ascii=False, indent=2).splitlines():
         say(f"  {line}", "dim")

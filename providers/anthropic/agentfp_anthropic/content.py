@@ -6,7 +6,6 @@ What is kept of a block, in its `provider_meta`, is its place and those of its f
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -20,13 +19,16 @@ from agentfp.model import (
     ThinkingBlock,
     ToolCall,
     block_meta,
+    fitting_id,
+    fitting_name,
     ordered_blocks,
 )
 
 Block: TypeAlias = dict[str, Any]
 PROVIDER = "anthropic"
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
+MOST = 128
+"""Characters of the ids and names of calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Wire:
         last: for each message of the request its last block that may carry a cache mark; None for one without.
         first: for each message that is sent, the index of the first of the request's messages in it.
         thinking: whether thinking blocks go back.
-        omitted: thinking of other providers: index of the message and of the block in it.
+        omitted: thinking of other providers in the present turn: index of the message and of the block in it.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -73,6 +75,8 @@ def wire_messages(messages: Sequence[Message], model: str) -> Wire:
             omitted += [(index, at) for at in left_out]
             thinking = thinking or len(left_out) < len(message.thinking)
         else:
+            if message.role == "user":
+                omitted.clear()  # no thinking of earlier turns is needed
             blocks = _heard(message, model)
         role = "assistant" if message.role == "assistant" else "user"
         if blocks and made and made[-1]["role"] == role:
@@ -92,7 +96,7 @@ def _heard(message: Message, model: str) -> list[Block]:
         blocks.append({"type": "text", "text": text})
     if message.role != "tool":
         return blocks
-    result: Block = {"type": "tool_result", "tool_use_id": wire_id(message.tool_call_id or "")}
+    result: Block = {"type": "tool_result", "tool_use_id": fitting_id(message.tool_call_id or "", longest=MOST)}
     if blocks:
         result["content"] = blocks if message.parts else text
     if message.failed:
@@ -109,7 +113,15 @@ def _said(message: Message) -> tuple[list[Block], list[int]]:
             blocks.append({"type": "text", "text": item})
         elif isinstance(item, PlacedCall):
             call = item.call
-            blocks.append({"type": "tool_use", "id": wire_id(call.id), "name": wire_name(call.name), "input": call.arguments, **item.block})
+            blocks.append(
+                {
+                    "type": "tool_use",
+                    "id": fitting_id(call.id, longest=MOST),
+                    "name": fitting_name(call.name, longest=MOST),
+                    "input": call.arguments,
+                    **item.block,
+                }
+            )
         elif item.block is None:
             left_out.append(item.index)
         else:
@@ -156,16 +168,6 @@ def call_kept(block: Block, arguments: Any, text: int, text_in_all: int) -> Tool
         del more["caller"]  # the usual one
     meta = block_meta(PROVIDER, more, text=text) if more or text < text_in_all else None
     return ToolCall.make(block["name"], arguments, id=block["id"], provider_meta=meta)
-
-
-def wire_id(call_id: str) -> str:
-    """The id of a call in the letters that the API takes; calls of other providers have all kinds."""
-    return _NO_ID.sub("_", call_id) or "_"
-
-
-def wire_name(name: str) -> str:
-    """The name of a called tool in the letters that the API takes: a model may have made up any name."""
-    return _NO_ID.sub("_", name)[:128] or "_"
 
 
 def part_block(part: ImagePart | DocumentPart, model: str) -> Block:

@@ -18,6 +18,8 @@ from agentfp.model import (
     ThinkingBlock,
     ToolCall,
     block_meta,
+    fitting_id,
+    fitting_name,
     ordered_blocks,
 )
 
@@ -37,7 +39,6 @@ DOCUMENTS: Mapping[str, str] = {
 }
 NAME_LENGTH = 64
 """What the names and ids of calls may have."""
-_NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _NO_TITLE = re.compile(r"[^A-Za-z0-9\-()\[\] ]")
 
 
@@ -49,7 +50,7 @@ class Wire:
         messages: as they are sent; neighbours of one role are one message.
         ends: for each message of the request: which message that is sent, and how many of its blocks there are up to the last one that
             a cache point may follow; None for one without.
-        omitted: thinking of other providers: index of the message and of the block in it.
+        omitted: thinking of other providers in the present turn: index of the message and of the block in it.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -79,6 +80,8 @@ def wire_messages(messages: Sequence[Message], model: str) -> Wire:
             blocks, left_out = _said(message)
             omitted += [(index, at) for at in left_out]
         else:
+            if message.role == "user":
+                omitted.clear()  # no thinking of earlier turns is needed
             blocks = _heard(message, model, titles)
         role = "assistant" if message.role == "assistant" else "user"
         if blocks and not (wire.messages and wire.messages[-1]["role"] == role):
@@ -102,7 +105,7 @@ def _heard(message: Message, model: str, titles: _Titles) -> list[Block]:
             blocks.append({"text": blocks[-1]["document"]["name"]})  # a document without any text is refused
         return blocks
     # A result must hold something, and blank text is refused.
-    result: Block = {"toolUseId": wire_id(message.tool_call_id or ""), "content": blocks or [{"text": "(empty)"}]}
+    result: Block = {"toolUseId": fitting_id(message.tool_call_id or "", longest=NAME_LENGTH), "content": blocks or [{"text": "(empty)"}]}
     if message.failed:
         result["status"] = "error"
     return [{"toolResult": result}]
@@ -117,7 +120,12 @@ def _said(message: Message) -> tuple[list[Block], list[int]]:
             blocks.append({"text": item})
         elif isinstance(item, PlacedCall):
             call = item.call
-            use = {"toolUseId": wire_id(call.id), "name": wire_name(call.name), "input": call.arguments, **item.block}
+            use = {
+                "toolUseId": fitting_id(call.id, longest=NAME_LENGTH),
+                "name": fitting_name(call.name, longest=NAME_LENGTH),
+                "input": call.arguments,
+                **item.block,
+            }
             blocks.append({"toolUse": use})
         elif item.block is None:
             left_out.append(item.index)
@@ -163,16 +171,6 @@ def call_kept(use: Block, arguments: Any, text: int, text_in_all: int) -> ToolCa
     more = {key: value for key, value in use.items() if key not in ("toolUseId", "name", "input")}
     meta = block_meta(PROVIDER, more, text=text) if more or text < text_in_all else None
     return ToolCall.make(use["name"], arguments, id=use["toolUseId"], provider_meta=meta)
-
-
-def wire_id(call_id: str) -> str:
-    """The id of a call in the letters that the API takes; calls of other providers have all kinds."""
-    return _NO_ID.sub("_", call_id)[:NAME_LENGTH] or "_"
-
-
-def wire_name(name: str) -> str:
-    """The name of a called tool in the letters that the API takes: a model may have made up any name."""
-    return _NO_ID.sub("_", name)[:NAME_LENGTH] or "_"
 
 
 class _Titles:

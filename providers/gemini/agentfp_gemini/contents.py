@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agentfp.events import ThinkingOmitted
-from agentfp.model import DocumentPart, ImagePart, Message, ModelRequest, ToolCall
+from agentfp.model import DocumentPart, ImagePart, Message, ModelRequest, ToolCall, fitting_name, report_foreign_thinking
 from agentfp_gemini.layout import Part, meta_of, parts_of
 
 UNSIGNED = "skip_thought_signature_validator"
@@ -23,6 +23,7 @@ def contents_of(request: ModelRequest, *, provider: str, model: str, signatures:
         model: name of the model, likewise.
         signatures: the model takes no calls without a signature.
     """
+    report_foreign_thinking(request, provider, model, lambda block: meta_of(block) is not None)
     contents: list[dict[str, Any]] = []
     calls: dict[str, tuple[int, ToolCall]] = {}
     results: list[Message] = []
@@ -65,7 +66,7 @@ def _results(messages: Sequence[Message], calls: dict[str, tuple[int, ToolCall]]
 
 def _result(message: Message, call: ToolCall | None) -> Part:
     name = message.tool_name or ("" if call is None else call.name)
-    made: Part = {"name": name, "response": {"output": message.text}}
+    made: Part = {"name": fitting_name(name), "response": {"output": message.text}}
     meta = None if call is None else meta_of(call)
     if meta is not None and isinstance(meta.get("id"), str):
         made["id"] = meta["id"]

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from agentfp.model import Message, ThinkingBlock, ToolCall
+from agentfp.model import Message, ThinkingBlock, ToolCall, fitting_name
 
 MARK = "gemini"
 Part: TypeAlias = dict[str, Any]
@@ -93,7 +93,7 @@ def _block(block: ThinkingBlock, meta: Mapping[str, Any], text: str) -> tuple[in
 
 
 def _call(call: ToolCall, meta: Mapping[str, Any]) -> Part:
-    made: Part = {"name": call.name, "args": call.arguments}
+    made: Part = {"name": fitting_name(call.name), "args": call.arguments}
     if isinstance(meta.get("id"), str):
         made["id"] = meta["id"]
     signed = {"thoughtSignature": meta["signature"]} if isinstance(meta.get("signature"), str) else {}

@@ -8,7 +8,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agentfp.model import ImagePart, Message, ModelFeatureError, ModelFeatures, ModelRequest, ModelSettings, ToolCall
+from agentfp.model import (
+    ImagePart,
+    Message,
+    ModelFeatureError,
+    ModelFeatures,
+    ModelRequest,
+    ModelSettings,
+    ToolCall,
+    report_foreign_thinking,
+)
 from agentfp_ollama.schemas import inlined
 
 MARK = '{"ollama":"thinking"}'
@@ -47,6 +56,7 @@ class Bodies:
             raise self._refuse("forced tool choice (forced_tool_choice)", "leave it to the model")
         if request.tools and not self._features.tools:
             raise self._refuse("tools", "leave them out")
+        report_foreign_thinking(request, self._provider, self._model, lambda block: block.provider_meta == MARK)
         messages = [self._message(message) for message in request.messages]
         if request.system:
             messages.insert(0, {"role": "system", "content": request.system})

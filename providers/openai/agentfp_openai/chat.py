@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agentfp.http import error_of_data
-from agentfp.model import ModelChunk, ModelError, ModelRequest, ModelResponse, Usage
+from agentfp.model import ModelChunk, ModelError, ModelRequest, ModelResponse, ProviderProtocolError, Usage
 from agentfp_openai.base import OpenAIModel, rest_of
 from agentfp_openai.chat_reply import ChatReply
 from agentfp_openai.chat_request import chat_body
@@ -25,7 +25,7 @@ class ChatModel(OpenAIModel):
             ModelError: of the kind that fits.
         """
         reply = await self.http.post(self.server.path(_CALL, self.name), self._body(request, streaming=False), request)
-        collected = ChatReply()
+        collected = ChatReply(self.server.host)
         with self.facts(collected, reply.request_id):
             data = reply.json()
             self._refuse_error(data, None, collected, reply.request_id)
@@ -39,7 +39,7 @@ class ChatModel(OpenAIModel):
         Raises:
             ModelError: of the kind that fits; ``ModelConnectionError`` for a reply that breaks off. Carries the usage where it is known.
         """
-        collected = ChatReply()
+        collected = ChatReply(self.server.host)
         body = self._body(request, streaming=True)
         async with self.opened(_CALL, body, request, collected) as (stream, events):
             async for event in events:
@@ -53,12 +53,14 @@ class ChatModel(OpenAIModel):
             else:
                 if collected.finish is None or collected.usage == Usage():  # the tokens come last, and are asked for
                     raise self.broken_off()
+            if not collected.begun:
+                raise ProviderProtocolError("the provider sent a reply without choices")
             for chunk in collected.finished():
                 yield chunk
             yield collected.response(request, self.features.context_window, stream.request_id)
 
     def _body(self, request: ModelRequest, *, streaming: bool) -> dict[str, Any]:
-        return chat_body(self.name, request, kind=self.server.kind, family=self.family, effort=self.reasoning_effort, streaming=streaming)
+        return chat_body(self.name, request, server=self.server, family=self.family, effort=self.reasoning_effort, streaming=streaming)
 
     def _refuse_error(self, data: Any, event: str | None, collected: ChatReply, request_id: str | None) -> None:
         """Servers report an error in place of a chunk, whatever the status was."""

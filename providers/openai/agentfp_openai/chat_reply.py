@@ -43,11 +43,17 @@ class _Call:
 
 
 class ChatReply:
-    """Collects a reply. A whole one is a single chunk whose message takes the place of the pieces."""
+    """Collects a reply. A whole one is a single chunk whose message takes the place of the pieces.
 
-    def __init__(self) -> None:
+    Args:
+        origin: name of the host that it comes from; what it notes of the reply goes back to that one only.
+    """
+
+    def __init__(self, origin: str = "") -> None:
+        self._origin = origin
         self.usage = Usage()
         self.finish: str | None = None
+        self.begun = False
         self._id: str | None = None
         self._model: str | None = None
         self._whole = WholeText(), WholeText()
@@ -80,10 +86,13 @@ class ChatReply:
                 raise ProviderProtocolError("the provider sent a reply without choices")
             return
         if not choices:
+            if piece == "message":
+                raise ProviderProtocolError("the provider sent a reply without choices")
             return
         choice = next((c for c in choices if isinstance(c, Mapping) and not c.get("index")), None)
         if choice is None:
             return  # one of several that nobody asked for
+        self.begun = True
         if choice.get("finish_reason"):
             self.finish = str(choice["finish_reason"])
             if not self.usage.total and isinstance(groq := chunk.get("x_groq"), Mapping):
@@ -178,7 +187,7 @@ class ChatReply:
             request_id: the provider's id of the request.
         """
         calls = tuple(
-            ToolCall.make(call.name, without_surrogates("".join(call.arguments)), id=call.id, provider_meta=_meta("call", call.fields))
+            ToolCall.make(call.name, without_surrogates("".join(call.arguments)), id=call.id, provider_meta=self._meta("call", call.fields))
             for call in self._calls
         )
         return ModelResponse(
@@ -206,15 +215,14 @@ class ChatReply:
         text = next(iter(fields.values()), "")
         if self._details:
             fields["reasoning_details"] = self._details
-        return (ThinkingBlock(text, redacted=not text, provider_meta=_meta("message", fields)),) if fields else ()
+        return (ThinkingBlock(text, redacted=not text, provider_meta=self._meta("message", fields)),) if fields else ()
+
+    def _meta(self, of: str, fields: Mapping[str, Any]) -> str | None:
+        return note(CHAT, {of: fields, "host": self._origin}) if fields else None
 
 
 def _same_detail(last: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
     return last.get("type") == detail.get("type") and detail.get("index") is not None and last.get("index") == detail.get("index")
-
-
-def _meta(of: str, fields: Mapping[str, Any]) -> str | None:
-    return note(CHAT, {of: fields}) if fields else None
 
 
 def _text_of_parts(content: Any) -> str:

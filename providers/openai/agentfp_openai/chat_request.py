@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentfp.model import Message, ModelFeatureError, ModelRequest, ThinkingBlock, ToolCall
+from agentfp.model import Message, ModelFeatureError, ModelRequest, ToolCall, fitting_id, fitting_name, report_foreign_thinking
 from agentfp_openai.families import Family, check_sampling, effort_of
 from agentfp_openai.parts import chat_part
-from agentfp_openai.request import answer_schema, function, merged, noted, report_omitted
-from agentfp_openai.server import Kind
+from agentfp_openai.request import answer_schema, function, merged, noted
+from agentfp_openai.server import Server
 
 CHAT = "openai.chat"
 """Under this name stands in ``provider_meta`` what is noted of a reply of this interface."""
+MOST_OF_ID = 40
+"""Characters that OpenAI takes as the id of a call."""
 THINKING_FIELDS = ("reasoning_content", "reasoning")
 """Where compatible servers put the text of a model's thinking, and read it back."""
 
 
-def chat_body(model: str, request: ModelRequest, *, kind: Kind, family: Family, effort: str | None, streaming: bool) -> dict[str, Any]:
+def chat_body(model: str, request: ModelRequest, *, server: Server, family: Family, effort: str | None, streaming: bool) -> dict[str, Any]:
     """The JSON of a request.
 
     Args:
         model: the model's name.
         request: the request.
-        kind: of the server.
+        server: that it is for.
         family: of the model.
         effort: the reasoning effort that the model was made with.
         streaming: whether the reply is to come in pieces.
@@ -31,11 +33,11 @@ def chat_body(model: str, request: ModelRequest, *, kind: Kind, family: Family, 
     Raises:
         ModelFeatureError: a wish that the model or this interface cannot grant.
     """
-    settings = request.settings
+    settings, kind, origin = request.settings, server.kind, server.host
     effort = effort_of(model, family, settings, effort)
     check_sampling(model, family, settings, effort)
-    report_omitted(model, request, lambda block: bool(_thinking(block)))
-    body: dict[str, Any] = {"model": model, "messages": list(_messages(model, request.system, request.messages))}
+    report_foreign_thinking(request, "openai", model, lambda block: bool(_meta(block.provider_meta, "message", origin)))
+    body: dict[str, Any] = {"model": model, "messages": list(_messages(model, request.system, request.messages, server))}
     if request.tools:
         body["tools"] = [{"type": "function", "function": function(tool, strict=kind != "compatible")} for tool in request.tools]
     if request.tool_choice is not None:
@@ -56,19 +58,19 @@ def chat_body(model: str, request: ModelRequest, *, kind: Kind, family: Family, 
     return merged(body, settings.extra)
 
 
-def _messages(model: str, system: str, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+def _messages(model: str, system: str, messages: Sequence[Message], server: Server) -> Iterator[dict[str, Any]]:
     if system:
         yield {"role": "system", "content": system}  # models that know developers take it as theirs
     for message in messages:
         if message.role == "assistant":
-            yield _assistant(message)
+            yield _assistant(message, server)
         elif message.role == "tool":
             if message.parts:
                 msg = (
                     f"model {model!r} takes no images or documents in a tool's result over Chat Completions; use 'openai-responses:{model}'"
                 )
                 raise ModelFeatureError(msg, provider="openai", model=model)
-            yield {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
+            yield {"role": "tool", "tool_call_id": _id(message.tool_call_id or "", server), "content": message.text}
         elif message.parts:
             text = [{"type": "text", "text": message.text}] if message.text else []
             yield {"role": message.role, "content": [*text, *(chat_part(part, model) for part in message.parts)]}
@@ -76,26 +78,28 @@ def _messages(model: str, system: str, messages: Sequence[Message]) -> Iterator[
             yield {"role": message.role, "content": message.text}
 
 
-def _assistant(message: Message) -> dict[str, Any]:
+def _assistant(message: Message, server: Server) -> dict[str, Any]:
     made: dict[str, Any] = {"role": "assistant", "content": message.text or (None if message.tool_calls else "")}
     if message.tool_calls:
-        made["tool_calls"] = [_call(call) for call in message.tool_calls]
+        made["tool_calls"] = [_call(call, server) for call in message.tool_calls]
     for block in message.thinking:
-        made |= _thinking(block)
+        made |= _meta(block.provider_meta, "message", server.host)
     return made
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
-    made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments_json}}
-    return made | _meta(call.provider_meta, "call")
+def _call(call: ToolCall, server: Server) -> dict[str, Any]:
+    called = {"name": fitting_name(call.name), "arguments": call.arguments_json}
+    made = {"id": _id(call.id, server), "type": "function", "function": called}
+    return made | _meta(call.provider_meta, "call", server.host)
 
 
-def _thinking(block: ThinkingBlock) -> dict[str, Any]:
-    """The fields in which it came; a block of another provider or interface has none here."""
-    return _meta(block.provider_meta, "message")
+def _id(call_id: str, server: Server) -> str:
+    """OpenAI takes no long ids; another server's own may be long, and mean something to it."""
+    return call_id if server.kind == "compatible" else fitting_id(call_id, longest=MOST_OF_ID, any_letters=True)
 
 
-def _meta(text: str | None, of: str) -> dict[str, Any]:
-    """Fields that came with a message or a call and go back with it."""
-    fields = noted(CHAT, text).get(of)
-    return fields if isinstance(fields, dict) else {}
+def _meta(text: str | None, of: str, origin: str) -> dict[str, Any]:
+    """Fields that came with a message or a call and go back with it; servers refuse requests with such fields of another one."""
+    facts = noted(CHAT, text)
+    fields = facts.get(of)
+    return fields if isinstance(fields, dict) and facts.get("host", origin) == origin else {}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from agentfp.events import ThinkingOmitted
 from agentfp.http import without_surrogates
-from agentfp.model import ModelRequest, ThinkingBlock, ToolSpec
+from agentfp.model import ToolSpec
 from agentfp_openai.strict import strict_form
 
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
@@ -83,20 +82,3 @@ def noted(interface: str, text: str | None) -> dict[str, Any]:
         meta = None
     facts = meta.get(interface) if isinstance(meta, dict) else None
     return facts if isinstance(facts, dict) else {}
-
-
-def report_omitted(model: str, request: ModelRequest, goes_back: Callable[[ThinkingBlock], bool]) -> None:
-    """Report the thinking of the present turn that came from another provider or interface, and cannot go back to this one.
-
-    Args:
-        model: the model's name.
-        request: the request.
-        goes_back: whether a block does.
-    """
-    for index in range(len(request.messages) - 1, -1, -1):
-        message = request.messages[index]
-        if message.role == "user":
-            return
-        for place, block in enumerate(message.thinking):
-            if not goes_back(block):
-                request.report(ThinkingOmitted("openai", model, index, place, "of another provider or interface"))

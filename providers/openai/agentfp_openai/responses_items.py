@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfp.http import without_surrogates
-from agentfp.model import Message, ProviderProtocolError, ThinkingBlock, ToolCall
+from agentfp.model import Message, ProviderProtocolError, ThinkingBlock, ToolCall, fitting_id, fitting_name
 from agentfp_openai.request import note, noted
 
 BETWEEN_MESSAGES = "\n\n"
@@ -124,7 +124,12 @@ def items_of(message: Message) -> Iterator[dict[str, Any]]:
     placed += _message_items(message.text, notes)
     for call in message.tool_calls:
         meta = meta_of(call.provider_meta)
-        item = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments_json}
+        item = {
+            "type": "function_call",
+            "call_id": fitting_id(call.id, any_letters=True),
+            "name": fitting_name(call.name),
+            "arguments": call.arguments_json,
+        }
         placed.append((meta.get("at", _LAST), {**meta.get("call", {}), **item}))
     return (item for _, item in sorted(placed, key=lambda pair: pair[0]))
 

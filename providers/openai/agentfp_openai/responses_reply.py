@@ -70,14 +70,16 @@ class ResponsesReply:
         self._reply = reply
         self.usage = responses_usage(reply.get("usage"))
         status = reply.get("status", "completed")
-        if status == "failed" or (reply.get("error") and status != "completed"):
+        if status == "failed" or (reply.get("error") and reply.get("status") != "completed"):
             self.error = {"error": reply.get("error") or {"code": "server_error"}}
         elif status not in ("completed", "incomplete"):
             raise ProviderProtocolError(
                 f"the provider sent a reply that is {str(status)[:40]!r}; replies in the background are not waited for"
             )
-        elif not isinstance(reply.get("output", []), list):
-            raise ProviderProtocolError("the provider sent a reply whose output is no list")
+        elif not isinstance(reply.get("output", [] if self._items or self._pieces else None), list):
+            raise ProviderProtocolError(
+                "the provider sent a reply whose output is no list; is base_url right, and has the server this interface?"
+            )
         self.ended = True
 
     def _text(self, event: Mapping[str, Any]) -> Iterator[TextChunk]:

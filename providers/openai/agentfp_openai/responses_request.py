@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentfp.model import Message, ModelFeatureError, ModelRequest
+from agentfp.model import Message, ModelFeatureError, ModelRequest, fitting_id, report_foreign_thinking
 from agentfp_openai.families import Family, check_sampling, effort_of
 from agentfp_openai.parts import responses_part
-from agentfp_openai.request import answer_schema, function, merged, report_omitted
+from agentfp_openai.request import answer_schema, function, merged
 from agentfp_openai.responses_items import items_of, meta_of
 from agentfp_openai.server import Kind
 
@@ -34,7 +34,7 @@ def responses_body(
     effort = effort_of(model, family, settings, effort)
     check_sampling(model, family, settings, effort)
     _check_wishes(model, request)
-    report_omitted(model, request, lambda block: bool(meta_of(block.provider_meta)))
+    report_foreign_thinking(request, "openai", model, lambda block: bool(meta_of(block.provider_meta)))
     body: dict[str, Any] = {"model": model, "input": list(_items(request.messages, kind)), "store": False}
     if request.system:
         body["instructions"] = request.system
@@ -70,7 +70,11 @@ def _items(messages: Sequence[Message], kind: Kind) -> Iterator[dict[str, Any]]:
         if message.role == "assistant":
             yield from items_of(message)
         elif message.role == "tool":
-            yield {"type": "function_call_output", "call_id": message.tool_call_id or "", "output": _content(message)}
+            yield {
+                "type": "function_call_output",
+                "call_id": fitting_id(message.tool_call_id or "", any_letters=True),
+                "output": _content(message),
+            }
         else:
             role = "developer" if message.role == "system" and kind != "compatible" else message.role
             yield {"type": "message", "role": role, "content": _content(message)}  # not every server does without the type

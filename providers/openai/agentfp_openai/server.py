@@ -52,6 +52,11 @@ class Server:
     api_version: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def host(self) -> str:
+        """Whose replies its replies are."""
+        return (urlsplit(self.base_url).hostname or "").lower()
+
     def path(self, call: str, model: str) -> str:
         """The path of a call behind the base URL.
 

@@ -126,3 +126,14 @@ def test_ctrl_c_ends_it_on_stdio(folder: Path) -> None:
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "sums"
         process.send_signal(signal.SIGINT)
         assert process.wait(15) == 130
+
+
+def test_the_command_that_shows_tools_shows_those_of_servers_too(folder: Path) -> None:
+    served = f"mcp:{sys.executable} -m agentfp mcp-serve sums:agent"
+    (folder / "agentfp.toml").write_text(f"version = 1\n[agent]\nmodel = 'nobody:none'\ntools = ['sums:shut', {json.dumps(served)}]\n")
+    command = [sys.executable, "-m", "agentfp", "tools", "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    shown = {tool["name"]: tool for tool in json.loads(done.stdout or "[]")}
+    assert set(shown) == {"shut", "add"}, done.stderr
+    assert shown["shut"]["marks"][0] == "approval"
+    assert set(shown["add"]["parameters"]["properties"]) == {"a", "b"}

@@ -22,6 +22,7 @@ from agentfp.model import (
     ModelSettings,
     ToolCall,
     ToolSpec,
+    fitting_id,
     resolve_model,
 )
 from agentfp_anthropic import AnthropicModel
@@ -83,8 +84,8 @@ async def test_a_whole_turn_with_parallel_calls(faults: Faults) -> None:
 async def test_ids_and_names_of_other_providers_are_put_into_letters_that_the_api_takes(faults: Faults) -> None:
     odd = ToolCall.make("my tool!", {}, id="call:1/ä")
     body = await sent(faults, request(user(), calling(odd), result("call:1/ä", "x"), tools=(WEATHER,)))
-    assert body["messages"][1]["content"][0] == {"type": "tool_use", "id": "call_1__", "name": "my_tool_", "input": {}}
-    assert body["messages"][2]["content"][0]["tool_use_id"] == "call_1__"
+    assert body["messages"][1]["content"][0] == {"type": "tool_use", "id": fitting_id("call:1/ä"), "name": "my_tool_", "input": {}}
+    assert body["messages"][2]["content"][0]["tool_use_id"] == fitting_id("call:1/ä")
 
 
 async def test_blank_texts_are_left_out_for_the_api_refuses_them(faults: Faults) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import json
 from typing import Any
 
@@ -175,7 +176,10 @@ async def test_thinking_of_another_provider_is_left_out_and_that_is_filed(faults
     filed: list[Any] = []
     said = Message("m_2", "assistant", "Yes.", thinking=(foreign,))
     body = await sent(faults, request(user(), said, user("And?", id="m_3"), report=filed.append))
-    assert body["messages"][1]["content"] == [{"text": "Yes."}]
+    assert (body["messages"][1]["content"], filed) == ([{"text": "Yes."}], []), "no thinking of an earlier turn is needed"
+    open_turn = dataclasses.replace(said, tool_calls=(ToolCall("c_1", "weather"),))
+    body = await sent(faults, request(user(), open_turn, Message("m_3", "tool", "4", tool_call_id="c_1"), report=filed.append))
+    assert body["messages"][1]["content"][:1] == [{"text": "Yes."}]
     assert filed == [ThinkingOmitted("bedrock", NAME, 1, 0, "another-provider")]
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfp import ImagePart, Message, ModelFeatureError, ThinkingBlock
+from agentfp.events import ThinkingOmitted
 from agentfp.model import ModelRequest, ModelSettings, ToolCall, ToolSpec
 from agentfp_gemini.known import known
 from agentfp_gemini.request import Bodies, merged
@@ -156,7 +157,7 @@ def test_thinking_of_another_provider_is_left_out() -> None:
     message = Message("a", "assistant", "x", thinking=(ThinkingBlock("hm", "c2ln"), ThinkingBlock("", provider_meta='{"other": 1}')))
     seen: list[Any] = []
     assert body_of(asking(message, report=seen.append))["contents"][0]["parts"] == [{"text": "x"}]
-    assert seen == []
+    assert seen == [ThinkingOmitted("gemini", "m", 0, block, "another-provider") for block in (0, 1)]
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentfp.model import ModelError, ModelRequest, ProviderProtocolError, StopReason, TextChunk, ThinkingBlock, ToolCall, Usage
+from agentfp.model import (
+    Message,
+    ModelError,
+    ModelOverloadedError,
+    ModelRequest,
+    ProviderProtocolError,
+    StopReason,
+    TextChunk,
+    ThinkingBlock,
+    ToolCall,
+    Usage,
+)
 from agentfp_openai.chat_reply import ChatReply
 from agentfp_openai.chat_request import chat_body
 from agentfp_openai.families import Family
 from agentfp_openai.responses_reply import ResponsesReply
 from agentfp_openai.responses_request import responses_body
+from agentfp_openai.server import Server
 from tests.providers.faults import STALL, Faults, sse, stream
 from tests.providers.openai.replying import PARIS, ROME, complete, stream_of
 from tests.providers.openai.samples import (
@@ -175,6 +187,7 @@ async def test_a_connection_serves_the_next_call_too(faults: Faults) -> None:
     [
         {},
         {"choices": "x"},
+        {"choices": []},
         [],
         chat_reply(tool_calls={"id": "c1"}),
         chat_reply(tool_calls=["c1"]),
@@ -188,6 +201,36 @@ async def test_what_is_no_reply_over_chat(faults: Faults, data: Any) -> None:
     assert (caught.value.provider, caught.value.model, caught.value.request_id) == ("openai", "m", "req_1")
     if isinstance(data, dict) and data.get("usage"):
         assert caught.value.usage == Usage(20, 7, 16, None, 3)
+
+
+@pytest.mark.parametrize("data", [{}, {"choices": []}, {"output": None}, {"output": {}}, {"id": "r", "status": "completed"}])
+async def test_what_is_no_reply_over_responses(faults: Faults, data: Any) -> None:
+    with pytest.raises(ProviderProtocolError):
+        await complete(faults, "responses", data)
+
+
+async def test_an_error_in_place_of_a_reply_over_responses(faults: Faults) -> None:
+    with pytest.raises(ModelOverloadedError):
+        await complete(faults, "responses", {"error": {"code": "server_error", "message": "down"}})
+
+
+async def test_a_stream_without_any_choice_is_no_empty_answer(faults: Faults) -> None:
+    with pytest.raises(ProviderProtocolError, match="without choices") as caught:
+        await stream_of(faults, "chat", {"choices": []}, chat_chunk(usage=CHAT_USAGE), "[DONE]")
+    assert caught.value.usage == Usage(20, 7, 16, None, 3), "its tokens were spent"
+
+
+async def test_fields_of_a_server_go_back_to_that_server_alone(faults: Faults) -> None:
+    called = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}, "extra_content": {"seal": "s"}}
+    response = await complete(faults, "chat", chat_reply(reasoning="Hm.", tool_calls=[called]))
+    said_so = Message("m_2", "assistant", response.text, tool_calls=response.tool_calls, thinking=response.thinking)
+    request = ModelRequest(system="", messages=(user("Go"), said_so, Message("m_3", "tool", "4", tool_call_id="c1")))
+    own, other = (
+        chat_body("m", request, server=Server(url, "compatible"), family=Family(), effort=None, streaming=False)["messages"][1]
+        for url in (faults.url, "https://api.groq.com/openai/v1")
+    )
+    assert (own["reasoning"], own["tool_calls"]) == ("Hm.", [called])
+    assert not {"reasoning", "extra_content"} & {*other, *other["tool_calls"][0]}
 
 
 async def test_content_in_parts(faults: Faults) -> None:
@@ -270,7 +313,7 @@ def test_whatever_a_server_sends_is_a_reply_or_a_typed_error(sent: list[Any]) ->
             continue
         assert shown == got.text or not shown
         back = ModelRequest(system="", messages=(assistant(got.text, *got.tool_calls, thinking=got.thinking),))
-        json.dumps(chat_body("m", back, kind="compatible", family=Family(), effort=None, streaming=False))
+        json.dumps(chat_body("m", back, server=Server("http://x/v1", "compatible"), family=Family(), effort=None, streaming=False))
         json.dumps(responses_body("m", back, kind="openai", family=Family(), effort=None, summary=None, streaming=False))
 
 

@@ -17,6 +17,7 @@ from agentfp.model import DocumentPart, ImagePart, ModelFeatureError, ModelReque
 from agentfp_openai.chat_request import chat_body
 from agentfp_openai.families import Family
 from agentfp_openai.responses_request import responses_body
+from agentfp_openai.server import Server
 from tests.providers.faults import Faults, reply, sse, stream
 from tests.providers.openai.samples import (
     ANSWER,
@@ -303,7 +304,7 @@ wishes = st.builds(
 def test_any_request_is_of_the_sdks_types(system: str, messages: Any, tools: Any, settings: Any, schema: Any, streaming: bool) -> None:
     request = ModelRequest(system=system, messages=tuple(messages), tools=tuple(tools), settings=settings, output_schema_json=schema)
     for kind in ("openai", "azure", "compatible"):
-        chat = chat_body("m", request, kind=kind, family=Family(), effort=None, streaming=streaming)
+        chat = chat_body("m", request, server=Server("http://x/v1", kind), family=Family(), effort=None, streaming=streaming)
         check(CHAT[streaming], json.loads(json.dumps(chat)))
         responses = responses_body("m", request, kind=kind, family=Family(), effort=None, summary=None, streaming=streaming)
         check(RESPONSES[streaming], json.loads(json.dumps(responses)))
