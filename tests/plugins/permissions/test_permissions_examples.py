@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from agentfp import Agent, Pause, PolicyHaltError, approve, tool
-from agentfp.plugin import Allow, CallView, Deny, Halt, Identity, Plugin, hookimpl
+from agentfp.plugin import Allow, CallView, Deny, Halt, Identity, Plugin, ToolSource, hookimpl, raw_tool
 from agentfp.testing import ScriptedModel, call
 from agentfp_permissions import PermissionChecked, PermissionHalted, PermissionRequest, Permissions, RolePolicy, UnknownRoleError
 
@@ -43,6 +44,11 @@ class Counted:
             return f"{name} done"
 
         return tool(run, name=name, description=name, **options)
+
+
+def stored(result: Any) -> Pause:
+    """The pause of a result, as another process reads it."""
+    return Pause.from_json(result.pause.to_json())
 
 
 def read(result: Any) -> list[str]:
@@ -250,7 +256,7 @@ async def test_a_skill_that_is_not_the_roles_is_not_read() -> None:
         await Agent(ScriptedModel(script), tools=[read_skill], plugins=[Permissions(roles=roles)]).run(
             "Go", options={"permissions": {"role": role}}
         )
-        assert read_skills == expected
+        assert sorted(read_skills) == sorted(expected)
 
 
 async def test_a_denied_call_reaches_neither_a_person_nor_a_later_plugin() -> None:
@@ -297,25 +303,32 @@ async def test_a_checker_sees_what_ran_and_what_will() -> None:
     assert seen == [[], [ran], [ran, waiting], [ran, waiting]]
 
 
-async def decide_twice(answers: list[Any], resume: Callable[[Pause], Any] | None = None) -> tuple[Any, list[str]]:
-    counted, given = Counted(), iter(answers)
-    plugin = Permissions(checkers=(Says(lambda request: next(given)),))
+async def decide_twice(first: Any, second: Any) -> tuple[Any, list[str]]:
+    """Decide over a call, and once more after a person approved it with other arguments."""
+    counted, answers = Counted(), [({"n": 1}, first), ({"n": 7}, second)]
+
+    def decide(request: PermissionRequest) -> Any:
+        arguments, answer = answers.pop(0)
+        assert request.arguments == arguments
+        return answer
+
+    plugin = Permissions(checkers=(Says(decide),))
     agent = Agent(ScriptedModel([call("a", n=1), "ok"]), tools=[counted.tool("a", approval=True)], plugins=[plugin])
     result = await agent.run("Go")
     assert result.paused
-    pause = Pause.from_json(result.pause.to_json())
+    pause = stored(result)
     return await agent.resume(pause, approve(by="ann", args={"n": 7})), counted.ran
 
 
 async def test_a_resume_asks_again_with_the_arguments_that_were_approved() -> None:
-    result, ran = await decide_twice([Allow(), Allow()])
+    result, ran = await decide_twice(Allow(), Allow())
     assert ran == ["a"]
     assert [row.again for row in result.record.of(PermissionChecked)] == [False, True]
 
 
 @pytest.mark.parametrize(("second", "status"), [(Deny("revoked"), "answered"), (Halt("revoked"), "refused")])
 async def test_a_permission_that_was_taken_back_in_between_holds(second: Any, status: str) -> None:
-    result, ran = await decide_twice([Allow(), second])
+    result, ran = await decide_twice(Allow(), second)
     assert (result.status, ran) == (status, [])
 
 
@@ -343,7 +356,7 @@ async def test_a_resume_keeps_the_role_of_the_run() -> None:
         agent = Agent(ScriptedModel([call("a"), "ok"]), tools=[counted.tool("a", approval=True)], plugins=[plugin])
         result = await agent.run("Go", options={"permissions": {"role": role}})
         if result.paused:
-            result = await agent.resume(Pause.from_json(result.pause.to_json()), approve())
+            result = await agent.resume(stored(result), approve())
         assert counted.ran == expected
         assert {row.role for row in result.record.of(PermissionChecked)} == {role}
 
@@ -392,3 +405,44 @@ async def test_no_event_holds_arguments() -> None:
     own = [event for event in result.record if event.name.startswith("agentfp.permission.")]
     assert len(own) == 2
     assert "918273645" not in repr(own)
+
+
+async def test_a_call_that_is_taken_up_again_counts_once() -> None:
+    """A nested agent pauses in the middle of a call; after the answer the call goes on, and it is still one call."""
+    counted = Counted()
+    inner = Agent(ScriptedModel([call("a"), "inner done"]), tools=[counted.tool("a", approval=True)])
+    plugin = Permissions(sequence=({"tool": "ask", "at_most": 2},))
+    script = [call("ask", request="x"), call("ask", request="x"), call("ask", request="x"), "ok"]
+    agent = Agent(ScriptedModel(script), tools=[inner.as_tool("ask", "Asks the other one.")], plugins=[plugin])
+    result = await agent.run("Go")
+    assert result.paused
+    while result.paused:
+        result = await agent.resume(stored(result), approve())
+    assert Permissions.attempted(result)[0].state == "success"
+    assert [past.tool for past in Permissions.sequence(result)] == ["ask", "ask"]
+    assert Permissions.attempted(result)[-1].state == "denied"
+
+
+async def test_a_tool_that_comes_in_a_run_and_reaches_what_is_no_capability_is_refused() -> None:
+    """Nobody could have said so while the agent was built; what a word means that nobody knows is not guessed."""
+    ran: list[str] = []
+
+    class Shelf(ToolSource):
+        name = "shelf"
+        offered = tuple(
+            raw_tool(name, name, None, lambda ctx, arguments: ran.append("one of them"), metadata={"capabilities": [reach]})
+            for name, reach in (("good", "user_data"), ("odd", "usr_data"))
+        )
+
+        @asynccontextmanager
+        async def open(self, run: Any) -> AsyncIterator[Shelf]:
+            yield self
+
+        async def tools(self) -> Any:
+            return self.offered
+
+    plugin = Permissions(roles={"clerk": {"tools": ["*"], "capabilities": ["user_data"]}}, active_role="clerk")
+    result = await Agent(ScriptedModel([[call("good"), call("odd")], "ok"]), tools=[Shelf()], plugins=[plugin]).run("Go")
+    assert result.text == "ok"
+    assert ran == ["one of them"]
+    assert [past.state for past in Permissions.attempted(result)] == ["success", "denied"]

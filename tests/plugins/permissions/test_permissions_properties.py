@@ -62,6 +62,11 @@ class Eager(Plugin):
         return Allow()
 
 
+def stored(result: Any) -> Pause:
+    """The pause of a result, as another process reads it."""
+    return Pause.from_json(result.pause.to_json())
+
+
 numbers = st.frozensets(st.integers(0, 9), max_size=5)
 batches = st.lists(st.lists(st.tuples(names, st.integers(0, 9)), min_size=1, max_size=4), min_size=1, max_size=4)
 
@@ -108,7 +113,7 @@ def test_a_denied_call_never_runs_and_counting_is_the_same_live_and_replayed(
         if not result.paused:
             break
         assert_same(plugin, result)
-        pause = Pause.from_json(result.pause.to_json())
+        pause = stored(result)
         answers: dict[str, Any] = {}
         for question in pause.questions:
             no = bool(rejected) and question.prompt != "Go?" and len(answers) % 2 == 1
