@@ -189,7 +189,8 @@ class Permissions(Plugin):
         again = call.id in ledger.decided
         ahead = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in batch.calls[: call.index] if o.live])
         waiting = tuple([other for other in ahead if other.call_id not in ledger.dispatched])
-        sequence = CallSequence(ledger.executed, ledger.of_turn(run.turn), waiting)
+        progress, before = ledger.before_call(call.id)
+        sequence = CallSequence(ledger.executed, min(before, ledger.of_turn(run.turn)), waiting, before)
         ran = len(sequence) - len(waiting)
 
         def tell(question: Question, answer: Decision, checker: str | None, digest: str | None) -> None:
@@ -229,7 +230,7 @@ class Permissions(Plugin):
                     return self._refused(answer, checker.name, call, run, ran)
             if question.capability == "tool_call":
                 names = [other.tool for other in waiting]
-                broken = ledger.progress.judge(call.name, () if phase == "screen" else names, by_name=phase == "screen")
+                broken = progress.judge(call.name, () if phase == "screen" else names, by_name=phase == "screen")
                 if broken is not None:
                     tell(question, broken, "sequence", self.policy.digest)
                     return self._refused(broken, "sequence", call, run, ran)

@@ -121,6 +121,33 @@ class Ledger:
         """Every call that was proposed before the last reply."""
         return CallSequence(self.attempted, 0, (), len(self.attempted) - len(self._places))
 
+    def before_call(self, call_id: str) -> tuple[Progress, int]:
+        """Where the rules of order stood when a call was let through, or stand now for one that was not.
+
+        A resume takes up again what a nested agent's question or a crash broke off; such a call does not stand in its own way.
+
+        Args:
+            call_id: a call of the last reply.
+
+        Returns:
+            The progress, and how many calls were let through before.
+        """
+        places = self._places.get(call_id, [])
+        if len(places) < 2:
+            return self.progress, len(self.executed)
+        made = Progress(self.progress.rules)
+        turn = 0
+        for past in self.executed[: places[1]]:
+            if past.turn != turn:
+                turn = past.turn
+                made.new_turn()
+            made.ran(past.tool)
+            if past.state in SUCCEEDED:
+                made.succeeded(past.tool)
+        if turn != self.turn:
+            made.new_turn()
+        return made, places[1]
+
     def of_turn(self, turn: int) -> int:
         """Where the executed calls of a turn begin."""
         return self.turn_begins if turn == self.turn else len(self.executed)

@@ -411,16 +411,18 @@ async def test_a_call_that_is_taken_up_again_counts_once() -> None:
     """A nested agent pauses in the middle of a call; after the answer the call goes on, and it is still one call."""
     counted = Counted()
     inner = Agent(ScriptedModel([call("a"), "inner done"]), tools=[counted.tool("a", approval=True)])
-    plugin = Permissions(sequence=({"tool": "ask", "at_most": 2},))
-    script = [call("ask", request="x"), call("ask", request="x"), call("ask", request="x"), "ok"]
-    agent = Agent(ScriptedModel(script), tools=[inner.as_tool("ask", "Asks the other one.")], plugins=[plugin])
+    plugin = Permissions(sequence=({"tool": "ask", "at_most": 1},))
+    agent = Agent(
+        ScriptedModel([call("ask", request="x"), call("ask", request="x"), "ok"]),
+        tools=[inner.as_tool("ask", "Asks the other one.")],
+        plugins=[plugin],
+    )
     result = await agent.run("Go")
     assert result.paused
-    while result.paused:
-        result = await agent.resume(stored(result), approve())
-    assert Permissions.attempted(result)[0].state == "success"
-    assert [past.tool for past in Permissions.sequence(result)] == ["ask", "ask"]
-    assert Permissions.attempted(result)[-1].state == "denied"
+    result = await agent.resume(stored(result), approve())
+    assert counted.ran == ["a"]
+    assert [past.state for past in Permissions.attempted(result)] == ["success", "denied"]
+    assert len(Permissions.sequence(result)) == 1
 
 
 async def test_a_tool_that_comes_in_a_run_and_reaches_what_is_no_capability_is_refused() -> None:
