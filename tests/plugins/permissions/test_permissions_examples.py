@@ -164,6 +164,22 @@ async def test_calls_in_between_do_not_hide_a_forbidden_order_unless_it_is_adjac
         assert counted.ran == ran
 
 
+async def test_a_call_of_the_same_reply_stands_between_too() -> None:
+    """Looked at by name alone, the call would follow what ran before the reply."""
+    counted = Counted()
+    plugin = Permissions(sequence=({"forbid": ["a", "b"], "action": "deny", "adjacent": True},))
+    tools = [counted.tool(name) for name in ("a", "noop", "b")]
+    script = [call("a"), [call("noop"), call("b")], [call("a"), call("b")], "ok"]
+    result = await Agent(ScriptedModel(script), tools=tools, plugins=[plugin]).run("Go")
+    assert [(past.tool, past.state) for past in Permissions.attempted(result)] == [
+        ("a", "success"),
+        ("noop", "success"),
+        ("b", "success"),
+        ("a", "success"),
+        ("b", "denied"),
+    ]
+
+
 @pytest.mark.parametrize("script", [[call("refund"), call("refund"), "ok"], [[call("refund"), call("refund")], "ok"]])
 async def test_at_most_so_many_calls(script: list[Any]) -> None:
     counted = Counted()
