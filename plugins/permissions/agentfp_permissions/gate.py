@@ -33,7 +33,7 @@ from agentfp_permissions.errors import PolicyError, UnknownRoleError
 from agentfp_permissions.events import PermissionChecked, PermissionHalted, Result
 from agentfp_permissions.ledger import READ, Check, HaltReport, Ledger
 from agentfp_permissions.patterns import matches
-from agentfp_permissions.policy import read_policy
+from agentfp_permissions.policy import digest_of, read_policy
 from agentfp_permissions.requests import Decision, PermissionChecker, PermissionRequest
 from agentfp_permissions.roles import RolePolicy
 
@@ -91,10 +91,10 @@ class Permissions(Plugin):
             self.policy = read_policy(own.policy, given)
         except PolicyError as error:
             problems += error.problems
-        own_checkers = load_checkers(own.checkers, problems)
+        self._own = load_checkers(own.checkers, problems)
         if problems:
             raise PolicyError(problems)
-        self.checkers: tuple[PermissionChecker, ...] = (*((self.policy.roles,) if self.policy.roles else ()), *own_checkers)
+        self.checkers: tuple[PermissionChecker, ...] = (*((self.policy.roles,) if self.policy.roles else ()), *self._own)
         self._governed = frozenset(name for checker in self.checkers for name in getattr(checker, "governs", ()))
         self._guards = bool(self.checkers or self.policy.sequence)
 
@@ -234,7 +234,7 @@ class Permissions(Plugin):
                 if broken is not None:
                     tell(question, broken, "sequence", self.policy.digest)
                     return self._refused(broken, "sequence", call, run, ran)
-            tell(question, Allow(), None, self.policy.digest)
+            tell(question, Allow(), None, self._whole_digest())
         return None
 
     def _questions(self, phase: Phase, call: CallView) -> Sequence[Question]:
@@ -292,6 +292,13 @@ class Permissions(Plugin):
 
     def _digest(self, checker: PermissionChecker) -> str | None:
         if isinstance(checker, RolePolicy):
-            return self.policy.digest if checker is self.policy.roles else None
+            return self.policy.digest if checker is self.policy.roles else digest_of(checker)
         found = getattr(checker, "policy_hash", None)
         return found if isinstance(found, str) else None
+
+    def _whole_digest(self) -> str:
+        """Of all the rules that let a call through: the policy's own, or with those of the checkers that have one."""
+        others = [
+            (checker.name, found) for checker in self.checkers if checker is not self.policy.roles and (found := self._digest(checker))
+        ]
+        return self.policy.digest if not others else digest_of(self.policy.digest, others)

@@ -114,7 +114,7 @@ class _Reader:
         sequence = self.sequence(data.get("sequence"), places.get("sequence", ""))
         reach = self.capabilities(data.get("capabilities"), places.get("capabilities", ""))
         policy = RolePolicy(roles, active) if roles else None
-        return Policy(policy, identities, sequence, reach, _digest(roles, active, identities, sequence, reach))
+        return Policy(policy, identities, sequence, reach, digest_of(roles, active, identities, sequence, reach))
 
     def roles(self, value: Any, at: str) -> dict[str, Role]:
         made = {}
@@ -234,7 +234,13 @@ class _Reader:
         return None
 
 
-def _digest(*parts: Any) -> str:
+def digest_of(*parts: Any) -> str:
+    """A digest of rules, the same for the same rules in every process.
+
+    Args:
+        *parts: dataclasses and plain JSON data.
+    """
+
     def plain(value: Any) -> Any:
         return {"is": type(value).__name__, **dataclasses.asdict(value)}
 

@@ -464,3 +464,19 @@ async def test_a_tool_that_comes_in_a_run_and_reaches_what_is_no_capability_is_r
     assert result.text == "ok"
     assert ran == ["one of them"]
     assert [past.state for past in Permissions.attempted(result)] == ["success", "denied"]
+
+
+async def test_each_row_says_which_rules_decided() -> None:
+    hashes = []
+    for own in ("rules of monday", "rules of tuesday", None):
+        checker, counted = Says(Allow()), Counted()
+        checker.policy_hash = own  # type: ignore[attr-defined]
+        plugin = Permissions(checkers=(checker,), roles={"clerk": ["a"]}, active_role="clerk")
+        result = await Agent(ScriptedModel([call("a"), "ok"]), tools=[counted.tool("a")], plugins=[plugin]).run("Go")
+        hashes.append(result.record.of(PermissionChecked)[0].policy_hash)
+    assert len(set(hashes)) == 3
+    assert hashes[2] == plugin.policy.digest
+    counted, policy = Counted(), RolePolicy.from_roles({"clerk": []}, "clerk")
+    plugin = Permissions(checkers=(policy,))
+    result = await Agent(ScriptedModel([call("a"), "ok"]), tools=[counted.tool("a")], plugins=[plugin]).run("Go")
+    assert result.record.of(PermissionChecked)[0].policy_hash not in (None, plugin.policy.digest)
