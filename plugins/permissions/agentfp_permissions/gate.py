@@ -298,7 +298,5 @@ class Permissions(Plugin):
 
     def _whole_digest(self) -> str:
         """Of all the rules that let a call through: the policy's own, or with those of the checkers that have one."""
-        others = [
-            (checker.name, found) for checker in self.checkers if checker is not self.policy.roles and (found := self._digest(checker))
-        ]
+        others = [(checker.name, found) for checker in self._own if (found := self._digest(checker))]
         return self.policy.digest if not others else digest_of(self.policy.digest, others)
