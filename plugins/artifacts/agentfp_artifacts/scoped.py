@@ -135,7 +135,9 @@ class ScopedArtifacts:
                 part: ArtifactRange | None = await read(self._scope, ref, offset, length)
             else:
                 found = await self._store.get(self._scope, ref)
-                part = None if found is None else ArtifactRange(found.meta, offset, canonical_bytes(found.data)[0][offset : offset + length])
+                part = (
+                    None if found is None else ArtifactRange(found.meta, offset, canonical_bytes(found.data)[0][offset : offset + length])
+                )
         self._redeemed("get", "range", ref, None if part is None else part.meta)
         return part
 

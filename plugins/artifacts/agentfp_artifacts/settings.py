@@ -49,7 +49,9 @@ class ArtifactsSettings(Plugin.Settings):
             if value not in STORES:
                 raise ValueError(f"there is no store {value!r}; {nearest(value, STORES)}")
         elif isinstance(value, type) or not isinstance(value, ArtifactStore):
-            raise ValueError(f"it is one of {', '.join(STORES)} or a store with put, head, get, delete and list, got a {type(value).__name__}")
+            raise ValueError(
+                f"it is one of {', '.join(STORES)} or a store with put, head, get, delete and list, got a {type(value).__name__}"
+            )
         return value
 
     @pydantic.model_validator(mode="after")

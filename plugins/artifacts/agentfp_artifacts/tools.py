@@ -50,7 +50,9 @@ def read_tool(most: int) -> Tool[..., Any]:
         try:
             text, begin, end = _text_in(part.data, offset, size)
         except UnicodeDecodeError as error:
-            raise ToolError(f"{ref} is {part.meta.media_type} and no text, so that it cannot be read. It can be shown with {PRESENT}.") from error
+            raise ToolError(
+                f"{ref} is {part.meta.media_type} and no text, so that it cannot be read. It can be shown with {PRESENT}."
+            ) from error
         go_on = f"go on with offset {end}" if end < size else "this is the end"
         return f"[{ref}: bytes {begin} to {end} of {size}; {go_on}]\n{text}"
 

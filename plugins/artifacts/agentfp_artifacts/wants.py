@@ -41,9 +41,7 @@ class Wants(Declaration):
 
 def wanted_by(tool: Tool[..., Any]) -> dict[str, str]:
     """The parameters of a tool that take artifacts, each with its kind."""
-    return {
-        parameter: marker.kind for parameter, markers in tool.declarations.items() for marker in markers if isinstance(marker, Wants)
-    }
+    return {parameter: marker.kind for parameter, markers in tool.declarations.items() for marker in markers if isinstance(marker, Wants)}
 
 
 class Refusal(Exception):
@@ -145,7 +143,9 @@ async def live_refs(artifacts: ScopedArtifacts, kind: str | None = None) -> str:
         for _ in range(PAGES):
             page = await artifacts.list(cursor=cursor)
             looked += len(page.artifacts)
-            found += [meta.ref if meta.label is None else f"{meta.ref} ({meta.label})" for meta in page.artifacts if kind in (None, meta.kind)]
+            found += [
+                meta.ref if meta.label is None else f"{meta.ref} ({meta.label})" for meta in page.artifacts if kind in (None, meta.kind)
+            ]
             cursor = page.cursor
             if cursor is None or cursor in seen or looked >= ROWS or len(found) >= SHOWN:
                 break

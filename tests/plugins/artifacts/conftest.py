@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.plugins.artifacts.stores import NAMES, Maker, s3_server
 
 

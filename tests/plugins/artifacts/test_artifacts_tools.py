@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import anyio.from_thread
 import pytest
-from tests.plugins.artifacts.agents import ROWS, filed, made, names, outcomes, said
-from tests.plugins.artifacts.stores import Clock, Maker
 
 from agentfp import Agent, ConfigError, Identity, Pause, ToolContext, approve, ask_human, tool
 from agentfp.artifacts import InvalidArtifactError
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_artifacts import Artifacts, Wants, memory_artifacts
+from tests.plugins.artifacts.agents import ROWS, filed, made, names, outcomes, said
+from tests.plugins.artifacts.stores import Clock, Maker
 
 pytestmark = pytest.mark.anyio
 UNKNOWN = "art_" + "0" * 22
@@ -279,8 +279,16 @@ async def redeeming(plugin: Artifacts, **first_and_second: Any) -> Any:
         ({"session_id": "s1"}, {"session_id": "s2"}, False),
         ({"session_id": "s1"}, {"session_id": "s1"}, True),
         ({"session_id": "s1", "identity": Identity(tenant="t1")}, {"session_id": "s1", "identity": Identity(tenant="t2")}, False),
-        ({"session_id": "s1", "identity": Identity(tenant="t", principal="p1")}, {"session_id": "s1", "identity": Identity(tenant="t", principal="p2")}, False),
-        ({"identity": Identity(tenant="t", principal="p", conversation_id="c")}, {"identity": Identity(tenant="t", principal="p", conversation_id="c")}, True),
+        (
+            {"session_id": "s1", "identity": Identity(tenant="t", principal="p1")},
+            {"session_id": "s1", "identity": Identity(tenant="t", principal="p2")},
+            False,
+        ),
+        (
+            {"identity": Identity(tenant="t", principal="p", conversation_id="c")},
+            {"identity": Identity(tenant="t", principal="p", conversation_id="c")},
+            True,
+        ),
     ],
 )
 async def test_a_ref_is_worth_something_in_its_own_scope_only(first: Any, second: Any, same: bool) -> None:

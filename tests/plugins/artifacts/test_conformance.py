@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.plugins.artifacts.stores import Maker
 
 from agentfp.testing import artifact_store_cases, check_artifact_case
+from tests.plugins.artifacts.stores import Maker
 
 pytestmark = pytest.mark.anyio
 STREAMS = {"streamed_put_declares_bytes", "get_stream_does_not_verify"}

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.plugins.artifacts.agents import filed, made, names, outcomes, ref_in, said
-from tests.plugins.artifacts.stores import Maker
 
 from agentfp import Limits, ToolContext, ToolError, tool
 from agentfp.artifacts import ArtifactStoreError, PutArtifact, PutResult, Scope
@@ -18,6 +16,8 @@ from agentfp.testing import call
 from agentfp_artifacts import Artifacts, MemoryStore, memory_artifacts
 from agentfp_artifacts.stores.base import wall_clock
 from agentfp_artifacts.stores.retention import Limits as Limits_
+from tests.plugins.artifacts.agents import filed, made, names, outcomes, ref_in, said
+from tests.plugins.artifacts.stores import Maker
 
 pytestmark = pytest.mark.anyio
 TEXT = "".join(f"line {number:06d}\n" for number in range(500))

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.plugins.artifacts.stores import NOW, Maker
 
 from agentfp.artifacts import (
     REF,
@@ -33,6 +32,7 @@ from agentfp_artifacts.stores.paths import segment, segments
 from agentfp_artifacts.stores.payload import canonical_bytes, restored
 from agentfp_artifacts.stores.refs import mint
 from agentfp_artifacts.stores.retention import Limits, plan
+from tests.plugins.artifacts.stores import NOW, Maker
 
 pytestmark = pytest.mark.anyio
 SCOPE = Scope("conversation", "Tenant", "principal")
@@ -143,7 +143,9 @@ def test_a_plan_leaves_room_and_lets_go_of_no_more_than_it_must(count: int, size
 # --- names and bytes ---
 
 
-@given(left=st.tuples(*[st.one_of(st.none(), st.text(max_size=12))] * 2), right=st.tuples(*[st.one_of(st.none(), st.text(max_size=12))] * 2))
+@given(
+    left=st.tuples(*[st.one_of(st.none(), st.text(max_size=12))] * 2), right=st.tuples(*[st.one_of(st.none(), st.text(max_size=12))] * 2)
+)
 def test_folders_of_two_scopes_differ_on_a_disk_that_does_not_tell_capitals(left: Any, right: Any) -> None:
     one, other = Scope("c", *left), Scope("c", *right)
     same = tuple(value or None for value in left) == tuple(value or None for value in right)
@@ -154,7 +156,7 @@ def test_folders_of_two_scopes_differ_on_a_disk_that_does_not_tell_capitals(left
 def test_a_folder_is_a_plain_name(value: str) -> None:
     name = segment(value)
     assert 0 < len(name) <= 200
-    assert not set(name) & set("./\\:*?\"<>| ")
+    assert not set(name) & set('./\\:*?"<>| ')
 
 
 def test_a_long_name_is_no_other_ones_name() -> None:
@@ -481,10 +483,10 @@ async def test_what_the_service_says_stands_in_no_error(s3_client: Any) -> None:
 async def test_recording_a_read_is_no_business_of_a_store_without_limits(tmp_path: Path) -> None:
     store = sqlite_artifacts(tmp_path / "a.db")
     meta = (await store.put(SCOPE, thing())).meta
-    with store._connection("test") as connection:
-        before = connection.total_changes
-        await store.get(SCOPE, meta.ref)
-        assert connection.total_changes == before
+    assert store._open is not None
+    before = store._open.total_changes
+    await store.get(SCOPE, meta.ref)
+    assert store._open.total_changes == before
     store.close()
 
 

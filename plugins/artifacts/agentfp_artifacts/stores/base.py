@@ -262,7 +262,9 @@ def check_item(item: PutArtifact | StreamPut, now: int) -> None:
         if not isinstance(value, str) or not value.strip():
             raise InvalidArtifactError(f"{name} is blank; say what it is")
     expires_at = item.expires_at
-    if expires_at is not None and (isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)) or not math.isfinite(expires_at)):
+    if expires_at is not None and (
+        isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)) or not math.isfinite(expires_at)
+    ):
         raise InvalidArtifactError("expires_at is no number; give unix time in milliseconds, or leave it out")
     if expires_at is not None and expires_at <= now:
         raise InvalidArtifactError("expires_at is not in the future; give unix time in milliseconds, or leave it out")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentfp.artifacts import InvalidArtifactError, Swept, SweepReason
+from agentfp.artifacts import InvalidArtifactError, SweepReason, Swept
 from agentfp_artifacts.stores.metas import Row
 
 
