@@ -82,8 +82,8 @@ async def resolve(
     if not wrong:
         return (Allow(values=values) if values else None), wrong
     lines = [f"{parameter}: {words}" for parameter, _, words in wrong]
-    for kind in dict.fromkeys(wanted[parameter] for parameter, _, _ in wrong):
-        lines.append(await live_refs(artifacts, kind))
+    kinds = dict.fromkeys([wanted[parameter] for parameter, _, _ in wrong])
+    lines += [await live_refs(artifacts, kind) for kind in kinds]
     lines.append("The call did not run. Correct the arguments and call again.")
     return Deny(f"an artifact that {call.name!r} wants: {wrong[0][1]}", tell_model="\n".join(lines), rule=wrong[0][1]), wrong
 

@@ -8,11 +8,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -351,7 +351,7 @@ async def test_a_process_that_is_killed_in_a_put_leaves_whole_artifacts(name: st
         process = writer(name, where, 10_000)
         assert process.stdout is not None
         written.append(process.stdout.readline().strip())
-        time.sleep(delay)
+        await anyio.sleep(delay)
         process.send_signal(signal.SIGKILL)
         rest, _ = process.communicate(timeout=30)
         written += [line for line in rest.split() if REF.fullmatch(line)]

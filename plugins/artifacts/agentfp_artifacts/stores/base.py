@@ -109,7 +109,7 @@ class BaseStore(ABC):
         """Delete what has expired, in all scopes."""
         return await self._work(self._sweep)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing open
         """Let go of what is open."""
 
     # --- the rules ---
@@ -220,7 +220,7 @@ class BaseStore(ABC):
         rows = sorted(self._rows(scope), key=lambda row: row.key, reverse=True)
         return [row for row in rows if after is None or row.key < after][:limit]
 
-    def _touch(self, scope: Scope, ref: str, now: int) -> None:
+    def _touch(self, scope: Scope, ref: str, now: int) -> None:  # noqa: B027 - some do not keep that
         """Note that an artifact was read."""
 
     @abstractmethod

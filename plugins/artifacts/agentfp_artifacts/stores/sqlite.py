@@ -8,6 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from agentfp.artifacts import ArtifactStoreError, Scope, Swept, UnreadableArtifactFileError
@@ -80,7 +81,7 @@ class SQLiteStore(BaseStore):
             made.close()
             raise
         if os.name == "posix":
-            os.chmod(self.file, 0o600)
+            Path(self.file).chmod(0o600)
         return made
 
     def _check_schema(self, made: sqlite3.Connection) -> None:
