@@ -166,7 +166,7 @@ def _with_run(factory: Any) -> Callable[[ToolContext[Any], Run[Any]], Any]:
     try:
         inspect.signature(factory).bind(None, None)
     except TypeError:
-        return lambda context, run: factory(context)
+        return lambda context, _: factory(context)
     made: Callable[[ToolContext[Any], Run[Any]], Any] = factory
     return made
 

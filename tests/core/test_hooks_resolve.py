@@ -71,6 +71,7 @@ async def test_a_call_behind_a_pause_of_another_gets_its_value_on_the_resume() -
 
     paused: list[str] = []
     first = await made().run("go")
+    assert first.pause is not None
     paused.append(first.pause.to_json())
     result = await made().resume(Pause.from_json(paused[0]), "yes")
     assert tool_texts(result.history) == ["yes", "True back"]
@@ -100,6 +101,7 @@ async def test_values_elsewhere_refuse_the_call(here: bool, said: str) -> None:
         return n
 
     result = await answering([call("look", n=2)], "x", tools=[look], plugins=[Wrong(here=here)]).run("go")
+    failed: Any
     (failed,) = [event.payload for event in result.record if event.name == "agentfp.plugin.failed"]
     assert said in (failed.error or "")
     assert tool_texts(result.history) == ["This call could not be checked and was not run. Go on without it."]

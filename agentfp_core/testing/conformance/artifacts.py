@@ -9,7 +9,7 @@ import inspect
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -135,12 +135,19 @@ class Kit:
 
     async def refused(self, code: str, put: PutArtifact, scope: Scope) -> Exception:
         """See that a put is refused with an error of this code."""
-        try:
-            await self.store.put(scope, put)
-        except Exception as error:
-            assert getattr(error, "code", None) == code, f"it was refused with {type(error).__name__}, and should be with {code}"
-            return error
-        raise AssertionError(f"it was not refused; {code} was to be raised")
+        return await raising(code, self.store.put(scope, put))
+
+
+async def raising(code: str, done: Awaitable[Any]) -> Exception:
+    """The error that something raises, which must be of this code."""
+    raised: Exception | None = None
+    try:
+        await done
+    except Exception as error:
+        raised = error
+    assert raised is not None, f"it was not refused; {code} was to be raised"
+    assert getattr(raised, "code", None) == code, f"it was refused with {type(raised).__name__}, and should be with {code}"
+    return raised
 
 
 async def resolved(value: Any) -> Any:
@@ -210,7 +217,9 @@ async def _disposed(harness: ArtifactStoreHarness, store: Any) -> None:
 
 
 async def check_artifact_store(harness: ArtifactStoreHarness, *, only: Sequence[str] | None = None) -> ArtifactStoreReport:
-    """Check that a store of artifacts keeps the rules of stores::
+    """Check that a store of artifacts keeps the rules of stores.
+
+    In a test of it::
 
         report = await check_artifact_store(ArtifactStoreHarness(name="mine", create_store=MyStore, advance_time=..., ...))
         report.raise_for_failures()

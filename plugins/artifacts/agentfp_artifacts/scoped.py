@@ -58,7 +58,7 @@ class ScopedArtifacts:
     ) -> None:
         self._store = store
         self._scope = scope
-        self.tell: Callable[[Payload], object] = tell or (lambda payload: None)
+        self.tell: Callable[[Payload], object] = tell or _untold
         self._tool = tool
         self._origin = origin
 
@@ -247,6 +247,10 @@ class ScopedArtifacts:
             finally:
                 for swept in gone:
                     self.tell(Expired(swept.ref, swept.reason, swept.kind, swept.bytes, self._tool))
+
+
+def _untold(payload: Payload) -> None:
+    """There is no run to tell."""
 
 
 def reason_of(error: ArtifactError) -> Reason:

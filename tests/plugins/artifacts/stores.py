@@ -6,8 +6,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from werkzeug.serving import make_server
 
 from agentfp.artifacts import Scope
 from agentfp.testing import ArtifactStoreHarness
@@ -88,11 +91,8 @@ class Maker:
 @contextmanager
 def s3_server() -> Iterator[Any]:
     """A client of an S3 that runs here, with a bucket."""
-    import boto3
-    from moto.server import DomainDispatcherApplication, create_backend_app
-    from werkzeug.serving import make_server
-
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    boto3, moto = import_module("boto3"), import_module("moto.server")
+    server = make_server("127.0.0.1", 0, moto.DomainDispatcherApplication(moto.create_backend_app), threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")

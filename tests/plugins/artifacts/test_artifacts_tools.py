@@ -147,6 +147,7 @@ async def test_an_approval_is_over_the_ref_and_no_waiver(late: bool) -> None:
     store = memory_artifacts(ttl_s=60, clock=clock)
     plugin = Artifacts(store=store)
     result = await made([call("load"), charting], [load, approved], plugin).run("go")
+    assert result.pause is not None
     (question,) = result.pause.questions
     assert question.arguments == {"dataset": said(result)[0]}
     assert "north" not in result.pause.to_json()
@@ -170,6 +171,7 @@ async def test_a_call_that_waited_for_anothers_question_gets_its_data_on_the_res
     plugin = Artifacts()
     script = [call("load"), lambda request: [call("wait"), call("chart", dataset=last(request))]]
     result = await made(script, [load, wait, late], plugin).run("go")
+    assert result.pause is not None
     ended = await made(["done"], [load, wait, late], plugin).resume(Pause.from_json(result.pause.to_json()), "yes")
     assert said(ended)[1:] == ["yes", "2 dataset/rows"]
 
@@ -202,6 +204,7 @@ def test_a_blank_kind_is_refused(kind: Any) -> None:
 async def test_without_the_plugin_the_tool_is_told_how_to_switch_it_on() -> None:
     result = await Agent(ScriptedModel([call("load"), "done"]), tools=[load]).run("go")
     assert outcomes(result) == ["failure"]
+    ended: Any
     (ended,) = [event.payload for event in result.record if event.name == "agentfp.tool.ended"]
     assert ended.error_class == "CapabilityMissingError"
     assert names(result) == []

@@ -56,6 +56,7 @@ async def test_a_long_result_is_placed_and_the_model_reads_a_ticket(maker: Maker
 
 async def test_the_record_keeps_the_whole_result_and_the_plugins_events_none_of_it() -> None:
     result = await made(SCRIPT, [fetch_audit], Artifacts(max_inline_chars=1500, preview_chars=30)).run("go")
+    ended: Any
     (ended,) = [event.payload for event in result.record if event.name == "agentfp.tool.ended"]
     assert ended.content == TEXT
     assert json.loads(said(result)[0])["preview"] == TEXT[:30]

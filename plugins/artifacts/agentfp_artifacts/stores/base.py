@@ -152,7 +152,7 @@ class BaseStore(ABC):
         if unresolved:
             raise UnknownParentRefError(unresolved)
 
-    def _plan(self, scope: Scope, incoming: int, now: int) -> list[Swept]:
+    def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
         return plan(self._rows(scope), incoming, self.limits, now) if self.limits.scans else []
 
     def _let_go(self, scope: Scope, swept: Sequence[Swept]) -> None:

@@ -78,7 +78,7 @@ class MemoryStore(BaseStore):
     def _bucket(self, scope: Scope) -> _Bucket | None:
         return self._buckets.get((scope.tenant or "", scope.principal or "", scope.conversation_id))
 
-    def _plan(self, scope: Scope, incoming: int, now: int) -> list[Swept]:
+    def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
         bucket = self._bucket(scope)
         if bucket is None:
             return plan((), incoming, self.limits, now)

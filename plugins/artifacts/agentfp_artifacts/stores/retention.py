@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -78,16 +79,19 @@ def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int) -> list[S
     most_bytes, most_count = limits.max_bytes_per_scope, limits.max_count_per_scope
     if most_bytes is not None and incoming > most_bytes:
         raise InvalidArtifactError(f"{incoming} bytes are more than the {most_bytes:g} that a scope may hold; put less, or raise the limit")
-    live.sort(key=lambda row: (row.used_at, row.meta.ref))
-    total, at = sum([row.meta.bytes for row in live]), 0
-    while most_count is not None and at < len(live) and len(live) - at + 1 > most_count:
-        swept.append(gone(live[at], "max_count"))
-        total -= live[at].meta.bytes
-        at += 1
-    while most_bytes is not None and at < len(live) and total + incoming > most_bytes:
-        swept.append(gone(live[at], "max_bytes"))
-        total -= live[at].meta.bytes
-        at += 1
+    by_use = [(row.used_at, row.meta.ref, row) for row in live]
+    heapq.heapify(by_use)  # a put at the limit takes one or two of many
+    total, count = sum([row.meta.bytes for row in live]), len(live)
+    while by_use:
+        reason: SweepReason = "max_count"
+        if most_count is None or count + 1 <= most_count:
+            reason = "max_bytes"
+            if most_bytes is None or total + incoming <= most_bytes:
+                break
+        row = heapq.heappop(by_use)[2]
+        swept.append(gone(row, reason))
+        total -= row.meta.bytes
+        count -= 1
     return swept
 
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, ClassVar
 
 from agentfp.artifacts import ArtifactStoreError, ArtifactStream, InvalidArtifactError, PutResult, Scope, StreamPut, Swept
@@ -239,7 +240,7 @@ def _code(error: Exception) -> Any:
 
 def _new_client() -> Any:
     try:
-        import boto3
+        boto3 = import_module("boto3")
     except ImportError as error:
         raise ImportError("s3_artifacts needs boto3; pip install 'agentfp-artifacts[s3]'") from error
     return boto3.client("s3")
