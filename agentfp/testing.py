@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Any
 from agentfp_core.clock import CountingIds, StepClock
 from agentfp_core.testing.called import Called, assert_called, assert_not_called, calls_of
 from agentfp_core.testing.check import PluginCheckError, check_plugin
+from agentfp_core.testing.conformance.artifacts import (
+    ArtifactStoreHarness,
+    ArtifactStoreReport,
+    CaseResult,
+    artifact_store_cases,
+    check_artifact_case,
+    check_artifact_store,
+)
 from agentfp_core.testing.conformance.server import WireServer
 from agentfp_core.testing.conformance.wire import Broken, Endpoint, Refusal, SeenRequest, Wire, WireReply, cut
 from agentfp_core.testing.harness import Harness, Outcome
@@ -26,9 +34,12 @@ if TYPE_CHECKING:
     from agentfp_core.testing.conformance.wrappers import WrapperConformance
 
 __all__ = [
+    "ArtifactStoreHarness",
+    "ArtifactStoreReport",
     "AutoModel",
     "Broken",
     "Called",
+    "CaseResult",
     "CheckReport",
     "CountingIds",
     "Endpoint",
@@ -50,12 +61,15 @@ __all__ = [
     "WireReply",
     "WireServer",
     "WrapperConformance",
+    "artifact_store_cases",
     "assert_called",
     "assert_not_called",
     "assert_record_valid",
     "assert_same_events",
     "call",
     "calls_of",
+    "check_artifact_case",
+    "check_artifact_store",
     "check_plugin",
     "cut",
     "example",

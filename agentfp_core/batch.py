@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 put = object.__setattr__
 """Sets a field of a view; for the kernel."""
 _NO_ANSWERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+_NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 
 
 class View:
@@ -48,6 +49,7 @@ class CallView(View):
         "_answers",
         "_kwargs",
         "_screening",
+        "_values",
         "approved",
         "arguments_json",
         "id",
@@ -67,6 +69,7 @@ class CallView(View):
     approved: bool
     _kwargs: Mapping[str, Any] | None
     _screening: bool
+    _values: Mapping[str, Any]
     _answers: dict[str, Mapping[str, Any]]
 
     def __init__(self, proposed: ToolCall, index: int, tool: Tool | None) -> None:
@@ -80,6 +83,7 @@ class CallView(View):
         put(self, "approved", False)
         put(self, "_kwargs", None)
         put(self, "_screening", False)
+        put(self, "_values", _NO_VALUES)
         put(self, "_answers", {})
 
     def answers(self, plugin: Plugin | str) -> Mapping[str, Any]:
@@ -131,6 +135,9 @@ class CallView(View):
 
     def _bind(self, kwargs: Mapping[str, Any]) -> None:
         put(self, "_kwargs", kwargs)
+
+    def _put_in(self, values: Mapping[str, Any]) -> None:
+        put(self, "_values", {**self._values, **values})
 
     def _approve(self) -> None:
         put(self, "approved", True)

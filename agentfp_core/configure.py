@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 FilterFactory: TypeAlias = "Callable[[Run[Any]], ReplyFilter]"
-CapabilityFactory: TypeAlias = "Callable[[ToolContext[Any]], Any]"
+CapabilityFactory: TypeAlias = "Callable[[ToolContext[Any]], Any] | Callable[[ToolContext[Any], Run[Any]], Any]"
 
 
 class Registry:
@@ -32,7 +33,7 @@ class Registry:
         self._tools: dict[str, tuple[Tool[..., Any], str]] = {}
         self._reserved: dict[str, str] = {}
         self.filters: list[tuple[str, FilterFactory]] = []
-        self.capabilities: dict[str, CapabilityFactory] = {}
+        self.capabilities: dict[str, Callable[[ToolContext[Any], Run[Any]], Any]] = {}
         self._capability_owner: dict[str, str] = {}
         self.problems: list[AgentfpError | str] = []
 
@@ -82,7 +83,7 @@ class Registry:
 
         Args:
             name: its name: ``ctx.NAME``.
-            factory: makes it for one call, when the call first reads it.
+            factory: makes it for one call, when the call first reads it: of the context, or of the context and the run.
         """
         if not name.isidentifier() or name.startswith("_") or hasattr(ToolContext, name):
             self.problem(f"ctx.{name} cannot be provided: it is the tool context's own, or no name; take another")
@@ -90,7 +91,7 @@ class Registry:
         if name in self.capabilities:
             self.problem(f"ctx.{name} is provided by plugin {self._capability_owner[name]!r} already")
             return
-        self.capabilities[name] = factory
+        self.capabilities[name] = _with_run(factory)
         self._capability_owner[name] = self._plugin
 
     def add_reply_filter(self, factory: FilterFactory) -> None:
@@ -159,6 +160,15 @@ def _missing_plugin(tool: str, parameter: str, declaration: str, plugin: str) ->
         f"tool {tool!r}, parameter {parameter!r}: {declaration} is read by plugin {plugin!r}, which is off. "
         f'Switch it on: pip install agentfp-{plugin}, then plugins = ["{plugin}"] in the config file or plugins=[...] in code'
     )
+
+
+def _with_run(factory: Any) -> Callable[[ToolContext[Any], Run[Any]], Any]:
+    try:
+        inspect.signature(factory).bind(None, None)
+    except TypeError:
+        return lambda context, _: factory(context)
+    made: Callable[[ToolContext[Any], Run[Any]], Any] = factory
+    return made
 
 
 def raise_problems(problems: list[AgentfpError | str]) -> None:

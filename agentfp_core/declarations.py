@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Declaration:
     """Base of a plugin's markers in ``Annotated``.
 
     The kernel collects them for each parameter and refuses to build an agent whose tools carry a marker of a plugin
-    that is off. They are no part of the schema.
+    that is off. They are no part of the schema, save for a ``wire_type``.
     """
 
     __slots__ = ()
     plugin: ClassVar[str] = ""
     """Name of the plugin that reads the marker."""
+    wire_type: ClassVar[Any] = None
+    """What the model writes for the parameter, where the plugin puts another value in (``Allow.values``); None for the parameter's own."""

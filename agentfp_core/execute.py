@@ -158,6 +158,8 @@ async def _run_one(run: Run[Any], batch: Batch, call: CallView) -> list[PendingA
     try:
         context = ToolContext(run, call) if tool.raw or tool.context_parameter is not None else None
         kwargs = call._kwargs if call._kwargs is not None else call.arguments
+        if call._values:
+            kwargs = {**kwargs, **call._values}
         if tool.is_async and tool.timeout is None:
             value = await tool.invoke(context, kwargs)
         else:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 ORDER = PHASES["before_tool"]
-AGAIN = ("authorize", "validate")
+AGAIN = ("authorize", "validate", "resolve")
 DENIED = "This call is not permitted."
 FAILED = "This call could not be checked and was not run. Go on without it."
 
@@ -154,6 +154,8 @@ class Gate:
                 self._apply(impl, call, checked[call.id], again=again)
 
     def _apply(self, impl: Impl, call: CallView, verdict: Any, *, again: bool) -> None:
+        if isinstance(verdict, Allow) and verdict.values:
+            self._put_in(impl, call, verdict.values)
         if again and not isinstance(verdict, (Deny, Halt)):
             return
         if impl.phase == "screen" and not isinstance(verdict, (Deny, Halt)):
@@ -174,6 +176,14 @@ class Gate:
         elif isinstance(verdict, Halt):
             self._refuse(call, "halted", verdict.tell_model or DENIED, verdict.rule)
             self.batch._stop(call.id, verdict.reason, verdict.tell_model, impl.plugin)
+
+    def _put_in(self, impl: Impl, call: CallView, values: Mapping[str, Any]) -> None:
+        known = () if call.tool is None else call.tool.parameters
+        wrong = next((name for name in values if name not in known and not (call.tool is not None and call.tool.raw)), None)
+        if impl.phase != "resolve" or wrong is not None:
+            what = "values= in phase 'resolve' only" if wrong is None else f"values= for arguments of {call.name!r}, not for {wrong!r}"
+            raise PluginError(f"plugin {impl.plugin!r} must answer Allow with {what}", plugin=impl.plugin, moment=impl.moment)
+        call._put_in(values)
 
     def _ask(self, impl: Impl, ask: AskPerson, call_id: str | None) -> None:
         self.asks += pending(impl.plugin, ask, call_id, self._asker(impl)[1])

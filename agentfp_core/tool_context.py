@@ -199,7 +199,7 @@ class ToolContext(Generic[Deps]):
         factory = capabilities.get(name)
         if factory is not None:
             if name not in self._made:
-                self._made[name] = factory(self)
+                self._made[name] = factory(self, self._run)
             return self._made[name]
         if name in ("artifacts", "credentials"):
             msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: pip install agentfp-{name}, then add {name!r} to the plugins"

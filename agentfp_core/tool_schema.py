@@ -101,7 +101,7 @@ def read_signature(function: Callable[..., Any], tool_name: str) -> Signature:
         markers = tuple(_declarations(hint, parameter.name, tool_name))
         if markers:
             declared[parameter.name] = markers
-        found.append(_Parameter(parameter.name, _without_markers(hint), parameter.default))
+        found.append(_Parameter(parameter.name, _on_the_wire(_without_markers(hint), markers), parameter.default))
     description, texts = split_docstring(_doc_of(function, target))
     schema, checker = _compile(found, texts, tool_name)
     names = tuple(parameter.name for parameter in found)
@@ -211,6 +211,14 @@ def _is_context(hint: Any) -> bool:
         return len(members) == 1 and _is_context(members[0])
     cls = origin if isinstance(origin, type) else hint
     return isinstance(cls, type) and any(c.__module__ == _CONTEXT_MODULE and c.__name__ == _CONTEXT_NAME for c in cls.__mro__)
+
+
+def _on_the_wire(hint: Any, markers: tuple[Declaration, ...]) -> Any:
+    """The type that the model's JSON must fit; what else stands in ``Annotated``, such as a description, is kept."""
+    wire = next((marker.wire_type for marker in markers if marker.wire_type is not None), None)
+    if wire is None:
+        return hint
+    return _annotated(wire, list(hint.__metadata__)) if hasattr(hint, "__metadata__") else wire
 
 
 def _declarations(hint: Any, parameter: str, tool_name: str) -> typing.Iterator[Declaration]:

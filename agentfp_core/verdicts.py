@@ -15,9 +15,12 @@ class Allow:
 
     Args:
         args: the arguments in place of those proposed; None leaves them.
+        values: only in phase ``resolve``: what the function is called with in place of these arguments. They are not validated
+            and stand on no record; where a run is resumed before the call ran, the hook is called again.
     """
 
     args: Mapping[str, Any] | None = None
+    values: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The stores of this package, and what they share."""

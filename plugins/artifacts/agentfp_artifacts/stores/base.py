@@ -1,0 +1,305 @@
+"""The rules that all stores of this package share: what a put checks and in which order, what a read refuses, how a list goes on.
+
+A store derives from :class:`BaseStore` and says how rows and payloads are kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from typing import Any, ClassVar, TypeVar
+
+import anyio.to_thread
+
+from agentfp.artifacts import (
+    ArtifactIntegrityError,
+    ArtifactMeta,
+    ArtifactPage,
+    ArtifactRange,
+    ArtifactRecord,
+    InvalidArtifactError,
+    PutArtifact,
+    PutResult,
+    Scope,
+    StreamPut,
+    Swept,
+    UnknownParentRefError,
+)
+from agentfp_artifacts.stores.metas import Row
+from agentfp_artifacts.stores.noticing import notice
+from agentfp_artifacts.stores.payload import canonical_bytes, digest_of, restored
+from agentfp_artifacts.stores.refs import is_ref, mint
+from agentfp_artifacts.stores.retention import Limits, expiry, gone, plan
+
+T = TypeVar("T")
+Key = tuple[int, int, str]
+MAX_PAGE = 1000
+
+
+def wall_clock() -> int:
+    """Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class BaseStore(ABC):
+    """A store whose work is done in worker threads, unless ``in_thread`` is False.
+
+    Args:
+        limits: how much a scope may hold.
+        clock: unix time in milliseconds.
+    """
+
+    name: ClassVar[str]
+    in_thread: ClassVar[bool] = True
+
+    def __init__(self, limits: Limits, clock: Callable[[], int]) -> None:
+        self.limits = limits.checked(self.name)
+        self.now = clock
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    # --- the five verbs, and ranges ---
+
+    async def put(self, scope: Scope, item: PutArtifact) -> PutResult:
+        """Store an artifact; see :class:`agentfp.artifacts.ArtifactStore`."""
+        return await self._work(self._put, scope, item)
+
+    async def head(self, scope: Scope, ref: str) -> ArtifactMeta | None:
+        """What an artifact is, without its data; None when there is none."""
+        row = await self._work(self._live, scope, ref)
+        return None if row is None else row.meta
+
+    async def get(self, scope: Scope, ref: str) -> ArtifactRecord | None:
+        """An artifact with its data; None when there is none."""
+        return await self._work(self._get, scope, ref)
+
+    async def delete(self, scope: Scope, ref: str) -> None:
+        """Delete an artifact; nothing happens when there is none."""
+        if is_ref(ref):
+            await self._work(self._remove, scope, ref)
+
+    async def list(self, scope: Scope, *, cursor: str | None = None, limit: int = 50) -> ArtifactPage:
+        """A page of the scope's artifacts, the newest first.
+
+        Args:
+            scope: whose.
+            cursor: of the page before.
+            limit: most artifacts of the page, from 1 to 1000.
+        """
+        return await self._work(self._list, scope, _key_of(cursor), min(max(limit, 1), MAX_PAGE))
+
+    async def get_range(self, scope: Scope, ref: str, offset: int, length: int) -> ArtifactRange | None:
+        """Some of an artifact's canonical bytes; only these are read, and they are not verified.
+
+        Args:
+            scope: whose.
+            ref: the artifact.
+            offset: the first byte, from 0.
+            length: how many bytes, at most.
+        """
+        return await self._work(self._range, scope, ref, max(offset, 0), max(length, 0))
+
+    async def sweep(self) -> tuple[Swept, ...]:
+        """Delete what has expired, in all scopes."""
+        return await self._work(self._sweep)
+
+    def close(self) -> None:  # noqa: B027 - most have nothing open
+        """Let go of what is open."""
+
+    # --- the rules ---
+
+    async def _work(self, function: Callable[..., T], *args: Any) -> T:
+        if self.in_thread:
+            return await anyio.to_thread.run_sync(function, *args)
+        return function(*args)
+
+    def _put(self, scope: Scope, item: PutArtifact) -> PutResult:
+        now = self.now()
+        check_item(item, now)
+        if item.digest not in (None, "sha-256"):
+            raise InvalidArtifactError("the only digest there is is 'sha-256'; ask for it, or for none")
+        self._prove(scope, item.parent_refs)
+        raw, shape = canonical_bytes(item.data)
+        meta = self._meta(item, len(raw), now, digest_of(raw) if item.digest else None)
+        with self._locked(scope):
+            swept = self._plan(scope, len(raw), now)
+            self._write(scope, Row(meta, shape, self._next_seq(scope), now), raw)
+            self._let_go(scope, swept)
+        return PutResult(meta, tuple(swept))
+
+    def _meta(self, item: PutArtifact | StreamPut, size: int, now: int, digest: str | None) -> ArtifactMeta:
+        return ArtifactMeta(
+            ref=mint(),
+            kind=item.kind,
+            media_type=item.media_type,
+            bytes=size,
+            created_at=now,
+            label=item.label,
+            digest=digest,
+            expires_at=expiry(item.expires_at, now, self.limits),
+            origin=item.origin,
+            parent_refs=tuple(item.parent_refs),
+        )
+
+    def _prove(self, scope: Scope, parents: Sequence[str]) -> None:
+        unresolved = [ref for ref in parents if self._live(scope, ref) is None]
+        if unresolved:
+            raise UnknownParentRefError(unresolved)
+
+    def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
+        return plan(self._rows(scope), incoming, self.limits, now) if self.limits.scans else []
+
+    def _let_go(self, scope: Scope, swept: Sequence[Swept]) -> None:
+        for one in swept:
+            self._remove(scope, one.ref)
+
+    def _live(self, scope: Scope, ref: Any, *, reading: bool = True) -> Row | None:
+        if not is_ref(ref):
+            return None
+        row = self._find(scope, ref)
+        if row is None:
+            return None
+        now = self.now()
+        if row.expired(now):
+            notice(gone(row, "ttl"))
+            self._remove(scope, ref)
+            return None
+        if reading and self.limits.budgeted:
+            self._touch(scope, ref, now)
+        return row
+
+    def _get(self, scope: Scope, ref: str) -> ArtifactRecord | None:
+        row = self._live(scope, ref)
+        raw = None if row is None else self._payload(scope, row)
+        if row is None or raw is None:
+            return None
+        if row.meta.digest is not None and (actual := digest_of(raw)) != row.meta.digest:
+            raise ArtifactIntegrityError(ref, row.meta.digest, actual)
+        return ArtifactRecord(row.meta, restored(raw, row.shape))
+
+    def _range(self, scope: Scope, ref: str, offset: int, length: int) -> ArtifactRange | None:
+        row = self._live(scope, ref)
+        part = None if row is None else self._slice(scope, row, offset, length)
+        return None if row is None or part is None else ArtifactRange(row.meta, offset, part)
+
+    def _list(self, scope: Scope, after: Key | None, limit: int) -> ArtifactPage:
+        found: list[Row] = []
+        now = self.now()
+        while len(found) <= limit:
+            rows = self._page(scope, after, limit + 1)
+            for row in rows:
+                if row.expired(now):
+                    notice(gone(row, "ttl"))
+                    self._remove(scope, row.meta.ref)
+                else:
+                    found.append(row)
+            if len(rows) <= limit:
+                break
+            after = rows[-1].key
+        page = found[:limit]
+        return ArtifactPage(tuple([row.meta for row in page]), _cursor(page[-1].key) if len(found) > limit else None)
+
+    # --- what a store says ---
+
+    def _locked(self, scope: Scope) -> AbstractContextManager[Any]:
+        """Holds off other puts of the scope, or does nothing where they cannot be in the way."""
+        return nullcontext()
+
+    def _next_seq(self, scope: Scope) -> int:
+        """A number that grows with every put of a scope."""
+        return time.time_ns()
+
+    def _page(self, scope: Scope, after: Key | None, limit: int) -> Sequence[Row]:
+        """The newest rows before a key."""
+        rows = sorted(self._rows(scope), key=lambda row: row.key, reverse=True)
+        return [row for row in rows if after is None or row.key < after][:limit]
+
+    def _touch(self, scope: Scope, ref: str, now: int) -> None:  # noqa: B027 - some do not keep that
+        """Note that an artifact was read."""
+
+    @abstractmethod
+    def _rows(self, scope: Scope) -> Sequence[Row]:
+        """All artifacts of a scope, expired ones too."""
+
+    @abstractmethod
+    def _find(self, scope: Scope, ref: str) -> Row | None:
+        """One artifact, expired or not."""
+
+    @abstractmethod
+    def _payload(self, scope: Scope, row: Row) -> bytes | None:
+        """Its canonical bytes; None when it is gone meanwhile."""
+
+    @abstractmethod
+    def _slice(self, scope: Scope, row: Row, offset: int, length: int) -> bytes | None:
+        """Some of its canonical bytes."""
+
+    @abstractmethod
+    def _write(self, scope: Scope, row: Row, raw: bytes) -> None:
+        """Keep an artifact: whole, or not at all."""
+
+    @abstractmethod
+    def _remove(self, scope: Scope, ref: str) -> None:
+        """Let go of an artifact, if it is there."""
+
+    @abstractmethod
+    def _sweep(self) -> tuple[Swept, ...]:
+        """Delete what has expired, in all scopes."""
+
+
+def check_item(item: PutArtifact | StreamPut, now: int) -> None:
+    """See that an artifact can be stored, its data apart.
+
+    Raises:
+        InvalidArtifactError: it cannot.
+    """
+    for name, value in (("kind", item.kind), ("media_type", item.media_type)):
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidArtifactError(f"{name} is blank; say what it is")
+    expires_at = item.expires_at
+    if expires_at is not None and (
+        isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)) or not math.isfinite(expires_at)
+    ):
+        raise InvalidArtifactError("expires_at is no number; give unix time in milliseconds, or leave it out")
+    if expires_at is not None and expires_at <= now:
+        raise InvalidArtifactError("expires_at is not in the future; give unix time in milliseconds, or leave it out")
+
+
+def check_length(declared: int, got: int) -> None:
+    """See that a stream has the length that was declared.
+
+    Raises:
+        InvalidArtifactError: it has not.
+    """
+    if declared != got:
+        raise InvalidArtifactError(f"the stream has {got} bytes and {declared} were declared; nothing was stored")
+
+
+@asynccontextmanager
+async def ending(body: AsyncIterator[bytes]) -> AsyncIterator[AsyncIterator[bytes]]:
+    """Ends a stream that is not read to its end."""
+    try:
+        yield body
+    finally:
+        end = getattr(body, "aclose", None)
+        if end is not None:
+            await end()
+
+
+def _cursor(key: Key) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+
+
+def _key_of(cursor: str | None) -> Key | None:
+    if cursor is None:
+        return None
+    try:
+        created_at, seq, ref = json.loads(base64.urlsafe_b64decode(cursor))
+        return int(created_at), int(seq), str(ref)
+    except (ValueError, TypeError) as error:
+        raise InvalidArtifactError("this is no cursor of a page; take the one of the page before") from error

@@ -1,0 +1,179 @@
+"""The store in memory: quick, and gone with the process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+from agentfp.artifacts import ArtifactStream, PutResult, Scope, StreamPut, Swept
+from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.metas import Row
+from agentfp_artifacts.stores.retention import Limits, gone, plan
+
+MEBIBYTE = 1024 * 1024
+CHUNK = 256 * 1024
+ScopeKey = tuple[str, str, str]
+
+
+class _Bucket:
+    """The artifacts of one scope, and what a put must know of them without looking at each."""
+
+    __slots__ = ("bytes", "next_expiry", "rows", "seq")
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[Row, bytes]] = {}
+        self.bytes = 0
+        self.seq = 0
+        self.next_expiry: int | None = None
+
+
+class MemoryStore(BaseStore):
+    """Keeps artifacts in this process.
+
+    Attributes:
+        dropped: how many were evicted to make room.
+    """
+
+    name: ClassVar[str] = "memory_artifacts"
+    in_thread: ClassVar[bool] = False
+
+    def __init__(self, limits: Limits, clock: Callable[[], int]) -> None:
+        super().__init__(limits, clock)
+        self.dropped = 0
+        self._buckets: dict[ScopeKey, _Bucket] = {}
+        self._lock = threading.RLock()
+
+    async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
+        """Store a stream."""
+        now = self.now()
+        check_item(item, now)
+        self._prove(scope, item.parent_refs)
+        got = bytearray()
+        async with ending(body):
+            async for chunk in body:
+                got += chunk
+                if len(got) > item.bytes:
+                    break
+        check_length(item.bytes, len(got))
+        meta = self._meta(item, len(got), now, None)
+        with self._locked(scope):
+            swept = self._plan(scope, len(got), now)
+            self._write(scope, Row(meta, "bytes", self._next_seq(scope), now), bytes(got))
+            self._let_go(scope, swept)
+        return PutResult(meta, tuple(swept))
+
+    async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
+        """An artifact's bytes in chunks."""
+        row = self._live(scope, ref)
+        raw = None if row is None else self._payload(scope, row)
+        return None if row is None or raw is None else ArtifactStream(row.meta, _chunks(raw))
+
+    # --- keeping ---
+
+    def _locked(self, scope: Scope) -> AbstractContextManager[Any]:
+        return self._lock
+
+    def _bucket(self, scope: Scope) -> _Bucket | None:
+        return self._buckets.get((scope.tenant or "", scope.principal or "", scope.conversation_id))
+
+    def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
+        bucket = self._bucket(scope)
+        if bucket is None:
+            return plan((), incoming, self.limits, now)
+        most_bytes, most_count = self.limits.max_bytes_per_scope, self.limits.max_count_per_scope
+        fits = (most_bytes is None or bucket.bytes + incoming <= most_bytes) and (most_count is None or len(bucket.rows) < most_count)
+        if fits and (bucket.next_expiry is None or bucket.next_expiry > now):
+            return []
+        swept = plan([row for row, _ in bucket.rows.values()], incoming, self.limits, now)
+        self.dropped += sum(one.reason != "ttl" for one in swept)
+        return swept
+
+    def _next_seq(self, scope: Scope) -> int:
+        bucket = self._buckets.setdefault((scope.tenant or "", scope.principal or "", scope.conversation_id), _Bucket())
+        bucket.seq += 1
+        return bucket.seq
+
+    def _rows(self, scope: Scope) -> Sequence[Row]:
+        with self._lock:
+            bucket = self._bucket(scope)
+            return [] if bucket is None else [row for row, _ in bucket.rows.values()]
+
+    def _find(self, scope: Scope, ref: str) -> Row | None:
+        bucket = self._bucket(scope)
+        found = None if bucket is None else bucket.rows.get(ref)
+        return None if found is None else found[0]
+
+    def _touch(self, scope: Scope, ref: str, now: int) -> None:
+        row = self._find(scope, ref)
+        if row is not None:
+            row.used_at = now
+
+    def _payload(self, scope: Scope, row: Row) -> bytes | None:
+        bucket = self._bucket(scope)
+        found = None if bucket is None else bucket.rows.get(row.meta.ref)
+        return None if found is None else found[1]
+
+    def _slice(self, scope: Scope, row: Row, offset: int, length: int) -> bytes | None:
+        raw = self._payload(scope, row)
+        return None if raw is None else raw[offset : offset + length]
+
+    def _write(self, scope: Scope, row: Row, raw: bytes) -> None:
+        bucket = self._bucket(scope)
+        assert bucket is not None  # made by _next_seq, under the same lock
+        bucket.rows[row.meta.ref] = row, raw
+        bucket.bytes += len(raw)
+        at = row.meta.expires_at
+        if at is not None and (bucket.next_expiry is None or at < bucket.next_expiry):
+            bucket.next_expiry = at
+
+    def _remove(self, scope: Scope, ref: str) -> None:
+        with self._lock:
+            bucket = self._bucket(scope)
+            found = None if bucket is None else bucket.rows.pop(ref, None)
+            if bucket is None or found is None:
+                return
+            row, raw = found
+            bucket.bytes -= len(raw)
+            if row.meta.expires_at is not None and row.meta.expires_at == bucket.next_expiry:
+                times = [other.meta.expires_at for other, _ in bucket.rows.values() if other.meta.expires_at is not None]
+                bucket.next_expiry = min(times, default=None)
+
+    def _sweep(self) -> tuple[Swept, ...]:
+        now = self.now()
+        swept: list[Swept] = []
+        with self._lock:
+            for (tenant, principal, conversation), bucket in list(self._buckets.items()):
+                scope = Scope(conversation, tenant, principal)
+                if bucket.next_expiry is not None and bucket.next_expiry <= now:
+                    expired = [gone(row, "ttl") for row, _ in bucket.rows.values() if row.expired(now)]
+                    self._let_go(scope, expired)
+                    swept += expired
+        return tuple(swept)
+
+
+async def _chunks(raw: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(raw), CHUNK):
+        yield raw[at : at + CHUNK]
+
+
+def memory_artifacts(
+    *,
+    ttl_s: float | None = None,
+    max_bytes_per_scope: int | None = 32 * MEBIBYTE,
+    max_count_per_scope: int | None = 256,
+    clock: Callable[[], int] = wall_clock,
+) -> MemoryStore:
+    """A store in memory.
+
+    Args:
+        ttl_s: seconds after which an artifact expires.
+        max_bytes_per_scope: most bytes of a scope; the ones used least recently make room.
+        max_count_per_scope: most artifacts of a scope.
+        clock: unix time in milliseconds; for tests.
+
+    Raises:
+        TypeError: a limit is no number above 0.
+    """
+    return MemoryStore(Limits(ttl_s, max_bytes_per_scope, max_count_per_scope), clock)
