@@ -15,6 +15,7 @@ from agentfp_core.errors import (
     RecordError,
     RunCheckpointError,
     StaleDecisionError,
+    ToolError,
     UsageError,
 )
 
@@ -36,6 +37,8 @@ def describe(error: BaseException) -> tuple[str, Code]:
 
 def words(error: BaseException) -> str:
     """The message of an error of the library; of another one its type too."""
+    if isinstance(error, ToolError) and error.detail:
+        return error.detail  # its message is for the model, and whoever types a command can do more about it
     said = str(error).strip()
     if isinstance(error, AgentfpError):
         return said

@@ -137,3 +137,13 @@ def test_the_command_that_shows_tools_shows_those_of_servers_too(folder: Path) -
     assert set(shown) == {"shut", "add"}, done.stderr
     assert shown["shut"]["marks"][0] == "approval"
     assert set(shown["add"]["parameters"]["properties"]) == {"a", "b"}
+
+
+def test_a_server_that_cannot_be_started_is_named_with_what_to_do(folder: Path) -> None:
+    (folder / "agentfp.toml").write_text("version = 1\n[agent]\nmodel = 'nobody:none'\ntools = ['mcp:no-such-program --token s3cret']\n")
+    command = [sys.executable, "-m", "agentfp", "tools"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode != 0
+    assert "'no-such-program' cannot be started" in done.stderr
+    assert "is it installed" in done.stderr
+    assert "s3cret" not in done.stderr

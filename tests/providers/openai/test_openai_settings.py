@@ -177,7 +177,7 @@ def test_features_can_be_stated() -> None:
 
 def test_the_data_is_dated_and_of_the_protocols_form() -> None:
     assert catalog().date >= "2026-11-30"
-    assert catalog().source.startswith("https://developers.openai.com/")
+    assert "developers.openai.com" in catalog().source
     assert resolve_model("openai").name == catalog().default
     for name in catalog():
         assert isinstance(resolve_model(f"openai:{name}").features, ModelFeatures)
