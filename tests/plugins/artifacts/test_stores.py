@@ -353,7 +353,8 @@ async def test_a_process_that_is_killed_in_a_put_leaves_whole_artifacts(name: st
         written.append(process.stdout.readline().strip())
         await anyio.sleep(delay)
         process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate(timeout=30)
+        rest = process.stdout.read()  # `communicate` would miss what `readline` has read ahead
+        process.communicate(timeout=30)
         written += [line for line in rest.split() if REF.fullmatch(line)]
     store = MAKERS[name](where)
     found = [meta.ref for meta in (await store.list(Scope("c"), limit=1000)).artifacts]
