@@ -14,12 +14,14 @@ from agentfp.transcripts import ValueSource
 from agentfp_evidence.context import NUMBER_WORDS, is_labelled, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
-from agentfp_evidence.magnitudes import quantum_of
+from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
 MAX_OPERANDS = 60
 _WINDOW = 12
+_TELLING_DIGITS = 5
+"""A number of so many digits is no product of two others by accident."""
 _OPERATOR = re.compile(
     r"[*_`)\]\s]*(?:(?:per|each|für|for|pro|par|x)?\s?(?:[^\W\d_]+[ -]?){0,3}[*_)\s]*)?(?P<op>[-+x\u00d7*/\u00f7=\u2212\u2013]|plus|minus"
     r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
@@ -96,6 +98,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
         or _difference(text, number, around)
         or _share(text, number, around)
         or _product(text, number, around, counts)
+        or _line_product(text, number, around)
     )
 
 
@@ -305,6 +308,21 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
                     if a.value != b.value and _is(abs(a.value - b.value) * count.value, number):
                         high, low = (a, b) if a.value > b.value else (b, a)
                         return _worked("product", number, f"{count.value:g} x ({high.value:g} - {low.value:g})", [high, low, count])
+    return None
+
+
+def _line_product(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """The product of two numbers of the same line, where it has so many digits that it is no accident."""
+    if number.digits < _TELLING_DIGITS or significant(number) < _TELLING_DIGITS - 1:
+        return None
+    first = text.rfind("\n", 0, number.start) + 1
+    last = text.find("\n", number.end)
+    line = [o for o in operands if first <= o.start and (last < 0 or o.end <= last)][-_WINDOW:]
+    for i, a in enumerate(line):
+        for b in line[i + 1 :]:
+            one_priced = not (is_money(a.unit) and is_money(b.unit)) and PERCENT not in (a.unit, b.unit)
+            if one_priced and min(abs(a.value), abs(b.value)) != 1 and _is(a.value * b.value, number):
+                return _worked("product", number, f"{a.value:g} x {b.value:g}", [a, b])
     return None
 
 

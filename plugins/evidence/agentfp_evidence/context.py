@@ -13,6 +13,7 @@ _MONTH = "|".join(name.capitalize() for name in MONTHS)
 _SENTENCE = re.compile(rf"(?<=[^\s\d][.!?])\s(?=[A-ZÀ-Þ*_(\"„«])|(?<=\d[.!?])\s(?!{_MONTH})(?=[A-ZÀ-Þ*_(\"„«])|\n")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
 _CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
+_TABLE_REACH = 4_000
 LABELS = {
     "sum": re.compile(
         r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt"
@@ -21,7 +22,7 @@ LABELS = {
         re.IGNORECASE,
     ),
     "difference": re.compile(
-        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|more|less|extra|owed?|due|changed?"
+        r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|leav(?:es?|ing)|more|less|extra|owed?|due|changed?"
         r"|increase[ds]?|decrease[ds]?|rose|fell|grew"
         r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
         r"|mehrkosten|free|frei\w*|libre\w*"
@@ -63,9 +64,48 @@ def sentence_around(text: str, start: int, end: int, reach: int = 240) -> tuple[
     return first, last if behind is None else behind.start()
 
 
+_ADVICE = re.compile(
+    r"\b(?:(?:I|we)(?:'d| would)? (?:recommend|suggest|advise)|recommended to|please (?:arrive|allow|plan)|usually|typically|generally|tip:"
+    r"|in der Regel|normalerweise|ich empfehle|wir empfehlen|bitte planen Sie|en général|généralement|je (?:vous )?recommande"
+    r"|je (?:vous )?conseille)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def gives_advice(text: str, start: int, end: int) -> bool:
+    """Whether the words before a value in its sentence say that it is advice or a general rule, and no finding.
+
+    Args:
+        text: the answer.
+        start: where the value begins.
+        end: where it ends.
+    """
+    first, _ = sentence_around(text, start, end)
+    return _ADVICE.search(text[first:start]) is not None
+
+
 def sentence_starts(text: str) -> list[int]:
     """Where the sentences and lines of a text begin."""
     return [0, *(m.end() for m in _SENTENCE.finditer(text))]
+
+
+def column_header(text: str, at: int) -> str:
+    """The heading of the column of a markdown table that a place stands in; empty outside of tables.
+
+    Args:
+        text: the answer.
+        at: a place in it.
+    """
+    line = text.rfind("\n", max(0, at - _TABLE_REACH), at) + 1
+    if at - line > _TABLE_REACH or not text.startswith("|", line):
+        return ""
+    rule = text.rfind("\n|-", max(0, line - _TABLE_REACH), line)
+    rule = max(rule, text.rfind("\n| -", max(0, line - _TABLE_REACH), line), text.rfind("\n|:", max(0, line - _TABLE_REACH), line))
+    if rule < 0 or "\n\n" in text[rule:line]:
+        return ""
+    cells = text[text.rfind("\n", 0, rule) + 1 : rule].split("|")
+    column = text.count("|", line, at)
+    return cells[column] if column < len(cells) else ""
 
 
 def label_around(text: str, start: int, end: int) -> str:
@@ -77,6 +117,9 @@ def label_around(text: str, start: int, end: int) -> str:
         end: where it ends.
     """
     first, last = sentence_around(text, start, end, 120)
+    header = column_header(text, start)
+    if header:
+        return header
     before = text[first:start]
     digits = [m.end() for m in _NUMBER_BEFORE.finditer(before)]
     if digits and before[digits[-1] :].strip(" (") == "" and "(" in before[digits[-1] - 1 :]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
-from agentfp_evidence.context import sentence_around
+from agentfp_evidence.context import gives_advice, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.index import EvidenceIndex, Posting, places
@@ -217,6 +217,8 @@ class JudgedText:
             found = found or time_between(table, number) or age(table, number, before)
             if found is not None:
                 return found
+            if number.unit is not None and number.unit.dimension == "time" and gives_advice(text, number.start, number.end):
+                return unverifiable("advice")
             if number.readings[0] == "0":
                 return unverifiable("zero")
             return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")

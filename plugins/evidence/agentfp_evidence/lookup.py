@@ -13,8 +13,8 @@ from agentfp_evidence.table import Table
 from agentfp_evidence.units import agree
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
-_COMPOUND = re.compile(r"[/+&,|:;=]|--|\.\.|->")
-_LOOSE_COMPOUND = re.compile(r"[/+&,|:;=_-]|\.\.")
+_COMPOUND = re.compile(r"[/+&,|:;=@]|--|\.\.|->")
+_LOOSE_COMPOUND = re.compile(r"[/+&,|:;=@_-]|\.\.")
 _GLUED_CODE = re.compile(r"(?P<code>usd|eur|gbp|chf|jpy|no|nr|id)(?P<digits>\d[\d.,]*)")
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
 _LAST_DIGITS = re.compile(

@@ -132,7 +132,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         language: ``en``, ``de`` or ``fr``.
     """
     words = [w for w in span.words if w.text.lower() not in PARTICLES]
+    titled = False
     while words and fold_word(words[0].text) in (_POLITE | TITLES):
+        titled = fold_word(words[0].text) in TITLES
         words = words[1:]
     if not words:
         return None
@@ -151,6 +153,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         strangers = [w for w in unknown if _is_given(w)]
         if strangers and not _person_like(words, strangers, table):
             strangers = []
+    if titled and len(words) <= 2 and not strangers and words[-1] in unknown and len(words[-1].text) > 2:
+        strangers = [words[-1]]  # behind a title even a common word is a name
     if not strangers:
         return None
     if language != "en" and _is_labelled_name(words, held, strangers):
@@ -268,6 +272,6 @@ def _gloss(table: Table, text: str, start: int, end: int) -> list[Posting]:
         code = before[1] if before is not None and text[end : end + 1] == ")" else None
     else:
         code = behind[1]
-    if code is None or not code.isupper():
+    if code is None or not (code.isalpha() and code.isupper()):
         return []
     return table.has_word(code) or table.find(f"i:{code.lower()}")

@@ -46,7 +46,7 @@ _MASTER = re.compile(
     + "|".join(
         (
             r"(?P<url>(?:https?://|www\.)[^\s<>\"'`\])}|]+)",
-            r"(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
+            r"(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[^\W\d_][\w-]*)",
             moments.ISO,
             moments.MONTH_DAY,
             moments.MONTH_YEAR,
@@ -79,6 +79,8 @@ _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)-([^\W\d_]{1,12})(?:-[^\W\d_]+)
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
 _RATING = re.compile(r"(\d{1,3}[.,]\d{1,2})/(?:5|10|20|100)")
 _OVER = re.compile(r"\d{1,3}/\d{1,3}")
+_RATED = re.compile(r"(\d{1,2}[.,]\d{1,2})/(?:5|10|100)")
+_TWO_DIGIT_YEAR = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
 _RATIO = re.compile(r"\d{1,2}/\d{1,2}")
 _GLUED_WORDS = frozenset({"x", "p", "pm", "am", "h", "th"})
 _LOWER_WORD_MONTHS = frozenset({"may", "mar", "march", "mars", "dec", "sep", "jan", "mai", "august", "sun", "sat"})
@@ -139,7 +141,11 @@ def scan(
             minutes = 60 * int(match["dh"]) + int(match["dmin"])
             yield Mention("duration", start, at, Number((str(minutes),), 0, 3, unit_of("min"), "min", False, start, at))
         else:
-            yield Mention("moment", start, at, moments=moments_of(kind, match))
+            found = moments_of(kind, match)
+            if kind == "num" and found[0].impossible and _TWO_DIGIT_YEAR.fullmatch(match[0]):
+                yield Mention("version", start, at)
+            else:
+                yield Mention("moment", start, at, moments=found)
 
 
 def _is_plain_word(kind: str, match: re.Match[str]) -> bool:
@@ -171,6 +177,9 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
         if _RATIO.fullmatch(token):
             return [Mention("ratio", start, end, number) for number, _ in both], end
         return [Mention("number", number.start, last, number) for number, last in both], max(end, both[-1][1])
+    rated = _RATED.fullmatch(token)
+    if rated is not None and (number := number_at(text, start)) is not None:
+        return [Mention("number", number.start, start + len(rated[1]), number)], end
     glued = _GLUED.fullmatch(token)
     if glued is not None:
         number = number_at(text, start)
