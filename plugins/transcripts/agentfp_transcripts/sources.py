@@ -81,13 +81,15 @@ def _of_documents(found: Iterator[Document | Problem], source: Source, readers: 
         elif not document.is_line:
             yield from _whole(document.data, readers, source.name, document.place, asked=source.asked, notes=document.notes)
         elif readers.find(document.data) is None and (reader := readers.find([document.data])) is not None:
-            yield from _gathered(reader, document, found, source)
+            yield from _gathered(readers, reader, document, found, source)
             return
         else:
             yield from _whole(document.data, readers, document.place, document.place, asked=source.asked, notes=document.notes)
 
 
-def _gathered(reader: TranscriptReader, first: Document, rest: Iterator[Document | Problem], source: Source) -> Iterator[Read]:
+def _gathered(
+    readers: Readers, reader: TranscriptReader, first: Document, rest: Iterator[Document | Problem], source: Source
+) -> Iterator[Read]:
     lines, notes = [first.data], list(first.notes)
     for document in rest:
         if isinstance(document, Problem):
@@ -95,6 +97,9 @@ def _gathered(reader: TranscriptReader, first: Document, rest: Iterator[Document
         else:
             lines.append(document.data)
             notes.extend(document.notes)
+    if readers.find(lines) is not reader:  # the first line looked like what the others show that it is not
+        yield from _whole(lines, readers, source.name, source.name, asked=source.asked, notes=tuple(notes))
+        return
     yield from _read(reader, lines, source.name, source.name, tuple(notes))
 
 
