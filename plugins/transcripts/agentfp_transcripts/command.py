@@ -222,6 +222,7 @@ def _tell(summary: Summary, html: Path | None) -> None:
     for count, what, text in (
         (summary.without_results, "answer", "before any tool result (--all checks them too)"),
         (summary.unanswered, "transcript", "without an answer to check"),
+        (summary.in_part, "transcript", "in part (the problems of each stand in --json)"),
         (summary.unread, "place", "that could not be read, see above"),
         (summary.failures, "time", "that a judge failed, see above"),
     ):
