@@ -82,8 +82,8 @@ def check(
     Every answer of the assistant that follows a tool's result is taken apart into values, and each is looked for in what the tools
     returned and the person said: supported, unverifiable or unsupported, and where it comes from.
 
-    Read are OpenAI chat and Responses, Anthropic, LangChain and LangGraph, pydantic-ai, traces (OpenInference, OpenTelemetry), ATIF and
-    agentfp's own recordings: one transcript, an array, JSON lines, exports.
+    Read are OpenAI chat and Responses, Anthropic, LangChain and LangGraph, pydantic-ai, the Vercel AI SDK, traces (OpenInference,
+    OpenTelemetry), ATIF and agentfp's own recordings: one transcript, an array, JSON lines, exports.
     """
     from agentfp_transcripts.checking import Summary
 

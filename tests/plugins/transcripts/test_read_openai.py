@@ -83,10 +83,7 @@ def test_a_tool_that_failed_is_told_by_any_of_the_marks_that_tools_write(mark: d
     assert failed(transcript) == ["no such city"]
 
 
-RESULT_PART = {"type": "tool-result", "toolCallId": "c1", "toolName": "price", "result": RESULT}
 FOREIGN = {
-    "tool parts": [BEFORE[1], {"role": "tool", "content": [RESULT_PART]}, MESSAGES[-1]],
-    "invocations": [BEFORE[1], {"role": "assistant", "content": ANSWER, "toolInvocations": [{"toolCallId": "c1", "result": RESULT}]}],
     "untyped blocks": [BEFORE[1], {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"json": RESULT}]}}]}],
     "threads": [{"object": "thread.message", "role": "assistant", "content": [{"type": "text", "text": {"value": ANSWER}}]}],
 }
