@@ -140,8 +140,10 @@ def _below(place: str, step: str) -> str:
 def _unknown(data: Any) -> str:
     if data in ([], {}, None):
         return "is empty"
-    kind = "object" if isinstance(data, dict) else type(data).__name__
-    fields = f" with the fields {', '.join(map(repr, list(data)[:6]))}" if isinstance(data, dict) else ""
+    kind, inner = ("object", data) if isinstance(data, dict) else (type(data).__name__, None)
+    if isinstance(data, list) and isinstance(data[0], dict):
+        kind, inner = "list of objects", data[0]
+    fields = f" with the fields {', '.join(map(repr, list(inner)[:6]))}" if inner else ""
     return f"no reader knows this {kind}{fields[:200]}; name its format with --format-in, or say where things stand with --map"
 
 
