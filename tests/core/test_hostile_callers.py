@@ -154,7 +154,7 @@ async def paused(*calls: Any) -> tuple[Any, Any]:
         Approval(True, by=5),  # type: ignore[arg-type]
         reject(5),  # type: ignore[arg-type]
         approve(args=5),  # type: ignore[arg-type]
-        approve(args={"x": object()}),
+        approve(args={"x": object}),
         {"approved": True, "by": {"a": "SECRET"}},
         {"approved": True, "args": "SECRET"},
     ],
