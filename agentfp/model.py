@@ -34,6 +34,7 @@ from agentfp_core.model import (
     TextChunk,
     ThinkingChunk,
     ToolSpec,
+    check_ready,
     resolve_model,
 )
 from agentfp_core.model_catalog import ModelCatalog, ModelFacts
@@ -81,6 +82,7 @@ __all__ = [
     "ToolSpec",
     "Usage",
     "block_meta",
+    "check_ready",
     "closed_schema",
     "fitting_id",
     "fitting_name",

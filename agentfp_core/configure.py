@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentfp_core.errors import AgentfpError, ConfigError, ReservedArgumentError, ToolNameError
+from agentfp_core.sisters import to_install
 from agentfp_core.tool_context import ToolContext
 from agentfp_core.tools import Tool
 
@@ -158,7 +159,7 @@ class Registry:
 def _missing_plugin(tool: str, parameter: str, declaration: str, plugin: str) -> str:
     return (
         f"tool {tool!r}, parameter {parameter!r}: {declaration} is read by plugin {plugin!r}, which is off. "
-        f'Switch it on: pip install agentfp-{plugin}, then plugins = ["{plugin}"] in the config file or plugins=[...] in code'
+        f'Switch it on: {to_install(plugin)}, then plugins = ["{plugin}"] in the config file or plugins=[...] in code'
     )
 
 

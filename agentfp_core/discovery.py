@@ -7,13 +7,14 @@ Environment variables: ``AGENTFP_DISABLE_PLUGINS`` (comma list; files cannot swi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from agentfp_core.entrypoints import MODELS_GROUP, PLUGINS_GROUP, Entry, Installed, at_odds, installed, load, the_one
 from agentfp_core.errors import ModelNotFoundError, PluginLoadError, nearest
 from agentfp_core.plugins import Plugin
+from agentfp_core.sisters import PLUGINS, PROVIDERS, what_to_do
 
 State: TypeAlias = Literal["found", "on", "off", "blocked", "failed", "missing"]
 """``found``: installed, not switched on. ``off``: named, ``enabled = false``. ``blocked``: by ``AGENTFP_DISABLE_PLUGINS``.
@@ -122,11 +123,10 @@ def load_provider(model: str) -> Any:
 
 def no_provider(model: str, known: Collection[str]) -> str:
     """Words for a model whose provider is not installed."""
-    provider = model.partition(":")[0]
-    hint = nearest(provider, known) if known else "no provider is installed"
-    if ":" not in model:
-        return f"no installed provider is called {provider!r}; {hint}. Write 'provider:name', or try: pip install agentfp-{provider}"
-    return f"no installed provider is called {provider!r} (of model {model!r}); {hint}. Try: pip install agentfp-{provider}"
+    provider, colon, _ = model.partition(":")
+    of = f" (of model {model!r})" if colon else ""
+    form = "" if colon else ". A model is written 'provider:name'"
+    return f"no installed provider is called {provider!r}{of}; {what_to_do(provider, known, PROVIDERS)}{form}"
 
 
 def load_plugin(name: str, entries: Sequence[Entry]) -> type[Plugin]:
@@ -222,11 +222,11 @@ def _report_unnamed(name: str, entries: Mapping[str, tuple[Entry, ...]], switche
     return PluginReport(name, mine[0].distribution, mine[0].version, state, odd)
 
 
-def not_installed(name: str, known: Iterable[str]) -> str:
+def not_installed(name: str, known: Collection[str]) -> str:
     """Words for a plugin that nothing installed brings."""
     if not name.isidentifier():
         return f"{name!r} is no name of a plugin; {nearest(name, known)}. A plugin is named as its entry point names it"
-    return f"no installed plugin is called {name!r}; {nearest(name, known)}. Or: pip install agentfp-{name.replace('_', '-')}"
+    return f"no installed plugin is called {name!r}; {what_to_do(name, known, PLUGINS)}"
 
 
 def plugin_reports(*, switches: Switches | None = None, found: Installed | None = None) -> tuple[PluginReport, ...]:

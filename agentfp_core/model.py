@@ -310,6 +310,26 @@ class ModelWrapper:
         """Stream from the wrapped model."""
         return self.inner.stream(request)
 
+    def check_ready(self) -> None:
+        """What :func:`check_ready` does, for the wrapped model."""
+        check_ready(self.inner)
+
+
+def check_ready(model: Model) -> None:
+    """Say without a request what a request would fail for, such as a key that is nowhere.
+
+    A model tells by a method of this name, which is not part of the protocol; nothing is known of one without it.
+
+    Args:
+        model: the model.
+
+    Raises:
+        ModelError: what lacks, and where it belongs.
+    """
+    check = getattr(model, "check_ready", None)
+    if callable(check):
+        check()
+
 
 def resolve_model(model: Model | str, *, settings: Mapping[str, Any] | None = None) -> Model:
     """Find a model by ``"provider:name"`` through the entry points of installed providers.

@@ -13,6 +13,7 @@ from agentfp_core.callables import is_async
 from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, nearest
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
+from agentfp_core.sisters import to_install
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event, Payload
@@ -169,7 +170,7 @@ class PluginSet:
         problems = self._register()
         table = {moment: self._impls(moment, problems) for moment in MOMENTS}
         problems += [
-            f"plugin {plugin.name!r} needs plugin {name!r}; switch it on too (pip install agentfp-{name})"
+            f"plugin {plugin.name!r} needs plugin {name!r}; {to_install(name)} and switch it on too"
             for plugin in self.plugins
             if isinstance(plugin, Plugin)
             for name in plugin.requires

@@ -13,6 +13,7 @@ from agentfp_core import asks, jsontext
 from agentfp_core.errors import CapabilityMissingError, nearest
 from agentfp_core.events.tool import ToolProgress
 from agentfp_core.sessions import SCOPES, tool_session_key
+from agentfp_core.sisters import to_install
 
 if TYPE_CHECKING:
     from agentfp_core.batch import CallView
@@ -202,7 +203,7 @@ class ToolContext(Generic[Deps]):
                 self._made[name] = factory(self, self._run)
             return self._made[name]
         if name in ("artifacts", "credentials"):
-            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: pip install agentfp-{name}, then add {name!r} to the plugins"
+            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: {to_install(name)}, then add {name!r} to the plugins"
             raise CapabilityMissingError(msg)
         raise CapabilityMissingError(f"the tool context has no {name!r}; {nearest(name, [*capabilities, *_PUBLIC])}")
 

@@ -70,6 +70,7 @@ class JudgedValue:
         derivation: what it was derived from, written out.
         sources: where it comes from.
         path: the field it stands in, for answers that are data.
+        near: of an unsupported value, one of the evidence that it nearly is.
     """
 
     text: str
@@ -82,6 +83,7 @@ class JudgedValue:
     derivation: str = ""
     sources: tuple[ValueSource, ...] = ()
     path: str = ""
+    near: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,7 +214,17 @@ def _model(opened: Config | None, agent: str | None, found: Installed, *, call: 
         except (Exception, SystemExit) as error:  # the provider's own code
             yield Finding(about, "problem", f"the provider fails: {type(error).__name__}: {error}")
         else:
-            yield _reached(about, model) if call else Finding(about, "ok", f"{model.provider}:{model.name} can be made (it was not called)")
+            yield _reached(about, model) if call else _made(about, model)
+
+
+def _made(about: str, model: Model) -> Finding:
+    from agentfp_core.model import check_ready
+
+    try:
+        check_ready(model)
+    except Exception as error:  # the provider's own code
+        return Finding(about, "problem", str(error))
+    return Finding(about, "ok", f"{model.provider}:{model.name} can be made (it was not called)")
 
 
 def _reached(about: str, model: Model) -> Finding:

@@ -114,7 +114,7 @@ def _usage(error: Any) -> int:
     if context is not None:
         note(context.get_usage())
     hint = f"; see {context.command_path} --help" if context is not None else ""
-    _show(f"{error.format_message().rstrip('.')}{hint}")
+    _show(f"{error.format_message().replace('Value error, ', '').rstrip('.')}{hint}")
     return Code.USAGE
 
 

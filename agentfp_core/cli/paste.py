@@ -40,6 +40,10 @@ def _toml(value: Any) -> str | None:
 
     try:
         data = pydantic_core.to_jsonable_python(value)
+        if isinstance(data, dict):
+            table = tomlkit.inline_table()
+            table.update(data)
+            data = table
         return None if data is None else str(tomlkit.item(data).as_string())
     except (TypeError, ValueError, pydantic_core.PydanticSerializationError):
         return None

@@ -168,7 +168,7 @@ def test_an_agent_in_code_that_reads_a_file(folder: Path, cli: Cli) -> None:
     for module_name in ("early", "late"):
         done = cli("run", f"{module_name}:agent", "hi")
         assert (done.code, done.out) == (3, "")
-        assert "pip install agentfp-nowhere" in done.err
+        assert "no installed provider is called 'nowhere'" in done.err
 
 
 # --- deps -------------------------------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def test_off_blocked_and_missing(site: PluginDist) -> None:
         add(site, name, "raise RuntimeError('imported')" if name != "c" else None)
     found = discover(["a", "b", "c", "nowhere"], off={"a"}, switches=Switches.of({DISABLE: " b ,, "}))
     assert {r.name: r.state for r in found.reports[:4]} == {"a": "off", "b": "blocked", "c": "on", "nowhere": "missing"}
-    assert "pip install agentfp-nowhere" in (found.reports[3].error or "")
+    assert "by custom that is called agentfp-nowhere" in (found.reports[3].error or "")
     assert any("'b'" in text for text in found.problems)
     assert [text.split(" (")[0].split(":")[0] for text in found.problems] == ["plugin 'b'", "plugin 'nowhere'"]
 

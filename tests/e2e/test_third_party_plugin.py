@@ -160,7 +160,7 @@ def test_a_plugin_is_installed_switched_on_and_off_and_taken_away(venv: Venv, pr
     configure(project, listed=True)
     refused = venv.run(["run", "app:agent", "Shut port 3."], project)
     assert refused.returncode == 3
-    assert "pip install agentfp-door-guard" in refused.stderr
+    assert "What brings it is not installed; by custom that is called agentfp-door-guard" in refused.stderr
 
 
 def run_again(venv: Venv, project: Path, name: str) -> bytes:

@@ -163,7 +163,7 @@ class Evidence(Plugin):
         if action == "refused":
             return Refuse(UnsupportedValuesError(acting, candidates=len(report.values), revised=asked > 0))
         if action == "flagged":
-            _log.warning("an answer goes out with %d unsupported values; Evidence.report(result) names them", len(report.unsupported))
+            _log.warning("an answer goes out with unsupported values (%d); Evidence.report(result) names them", len(report.unsupported))
         return None
 
     def _judge(self, ledger: Ledger, draft: AnswerDraft, run: Run[Any]) -> EvidenceReport:

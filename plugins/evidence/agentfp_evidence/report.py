@@ -61,6 +61,7 @@ class EvidenceValue:
             derivation=self.derivation,
             sources=self.sources,
             path=self.path,
+            near=self.near,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -93,6 +93,11 @@ def answers_of(transcript: Transcript, *, every: bool = False) -> tuple[int, ...
     return tuple(found)
 
 
+def counted(number: int, what: str) -> str:
+    """A count in words: ``1 answer``, ``2 answers``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 @dataclass(slots=True)
 class Summary:
     """What a check came to."""
@@ -109,6 +114,11 @@ class Summary:
     failures: int = 0
     unread: int = 0
     in_part: int = 0
+
+    @property
+    def judged(self) -> str:
+        """What was judged, in words."""
+        return f"{counted(self.transcripts, 'transcript')}, {counted(self.answers, 'answer')} judged"
 
     def add(self, checked: Checked) -> None:
         """Count a transcript."""
@@ -279,4 +289,6 @@ def value_json(value: JudgedValue) -> dict[str, Any]:
         made["derivation"] = value.derivation
     if value.path:
         made["path"] = value.path
+    if value.near:
+        made["near"] = value.near
     return made

@@ -86,6 +86,7 @@ def check(
     OpenTelemetry), ATIF and agentfp's own recordings: one transcript, an array, JSON lines, exports.
     """
     from agentfp_transcripts.checking import Summary
+    from agentfp_transcripts.explaining import Explain
 
     if as_json:
         form = Form.JSON
@@ -103,7 +104,8 @@ def check(
         output.end(summary, problems)
     out().flush()
     _tell(summary, html)
-    leave(_code(summary, fail_on))
+    missed = any(isinstance(output, Explain) and not output.found for output in outputs)
+    leave(Code.NEGATIVE if missed and summary.transcripts else _code(summary, fail_on))
 
 
 def _outputs(form: Form, explain: str | None, html: Path | None, write_baseline: Path | None) -> list[Output]:
@@ -203,20 +205,20 @@ def _progress(found: Iterator[Checked], summary: Summary) -> Iterator[Checked]:
         task = progress.add_task("reading", total=None)
         for checked in found:
             yield checked
-            told = f"{summary.transcripts} transcripts, {summary.answers} answers judged, {summary.flagged} flagged"
-            progress.update(task, description=told)
+            progress.update(task, description=f"{summary.judged}, {summary.flagged} flagged")
 
 
 def _tell(summary: Summary, html: Path | None) -> None:
     """The summary, to stderr."""
+    from agentfp_transcripts.checking import counted
+
     values = ", ".join(f"{count} {verdict}" for verdict, count in summary.values.items())
-    judged = f"{_count(summary.transcripts, 'transcript')}, {_count(summary.answers, 'answer')} judged"
-    note(f"{judged}, {_count(sum(summary.values.values()), 'value')}: {values}")
+    note(f"{summary.judged}, {counted(sum(summary.values.values()), 'value')}: {values}")
     if summary.strong or summary.weak:
         known = f", {summary.known} more are known" if summary.known else ""
-        note(f"{_count(summary.flagged, 'answer')} with unsupported values: {summary.strong} strong, {summary.weak} weak{known}", "red")
+        note(f"{counted(summary.flagged, 'answer')} with unsupported values: {summary.strong} strong, {summary.weak} weak{known}", "red")
     elif summary.known:
-        note(f"nothing new; {_count(summary.known, 'finding')} of the baseline still there", "green")
+        note(f"nothing new; {counted(summary.known, 'finding')} of the baseline still there", "green")
     elif summary.answers:
         note("no unsupported value", "green")
     for count, what, text in (
@@ -227,13 +229,9 @@ def _tell(summary: Summary, html: Path | None) -> None:
         (summary.failures, "time", "that a judge failed, see above"),
     ):
         if count:
-            note(f"not checked: {_count(count, what)} {text}", "yellow")
+            note(f"not checked: {counted(count, what)} {text}", "yellow")
     if html is not None:
         note(f"page written to {html}")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _code(summary: Summary, fail_on: FailOn | None) -> Code:

@@ -60,6 +60,8 @@ class Explain:
         say(f"  in the answer: {_around(answer.text, value.start, value.end)}")
         if value.derivation:
             say(f"  derived: {value.derivation}")
+        if value.near:
+            say(f"  nearly: {value.near}")
         for where, text in sources[:_MOST]:
             say(f"  from {where}")
             if text is not None:

@@ -33,7 +33,8 @@ def make_judges(
         if name not in found:
             known = f"; {nearest(name, found)}" if found else ""
             raise CommandError(
-                f"no installed judge is called {name!r}{known}. Try: pip install agentfp-{name.replace('_', '-')}", Code.MISSING
+                f"no installed judge is called {name!r}{known}. Judges are brought by distributions; {INSTALL} brings {MAIN!r}",
+                Code.MISSING,
             )
     wanted = list(dict.fromkeys([*([main] if main is not None else [MAIN] if MAIN in found else []), *plugins]))
     if not wanted:

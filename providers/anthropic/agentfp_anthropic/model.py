@@ -156,7 +156,18 @@ class AnthropicModel:
         betas = dict.fromkeys((*self._betas, *asked.betas))
         return headers | ({"anthropic_beta": ",".join(betas)} if betas else {})
 
+    def check_ready(self) -> None:
+        """Say without a request whether there is a key.
+
+        Raises:
+            ModelAuthenticationError: there is none, and where it belongs.
+        """
+        self._authorization()
+
     def _authorize(self, _attempt: HttpRequest) -> Mapping[str, str]:
+        return self._authorization()
+
+    def _authorization(self) -> Mapping[str, str]:
         if self._token:
             return {"authorization": f"Bearer {self._token}"}
         key = self._key or os.environ.get(KEY_VARIABLE)

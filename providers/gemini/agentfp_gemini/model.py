@@ -119,9 +119,21 @@ class GeminiModel:
                     raise
             yield reading.response(request_id)
 
+    def check_ready(self) -> None:
+        """Say without a request whether there is a key.
+
+        Raises:
+            ModelAuthenticationError: there is none, and where it belongs.
+        """
+        if self._token is None:
+            self._key_header()
+
     def _authorize(self, _: HttpRequest) -> dict[str, str]:
         if self._token is not None:
             return {"authorization": f"Bearer {self._token if isinstance(self._token, str) else self._token()}"}
+        return self._key_header()
+
+    def _key_header(self) -> dict[str, str]:
         key = self._key or next((value for name in KEYS if (value := os.environ.get(name))), None)
         if key is None:
             msg = f"no key for model {self.name!r} of {self.provider!r}; set {KEYS[0]} (or {KEYS[1]}), or pass api_key"

@@ -66,6 +66,15 @@ class OpenAIModel:
             options=options,
         )
 
+    def check_ready(self) -> None:
+        """Say without a request whether there is a key.
+
+        Raises:
+            ModelAuthenticationError: there is none, and where it belongs.
+        """
+        if not callable(self.server.key):
+            self.server.authorization(PROVIDER, self.name)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, base_url={self.server.base_url!r})"
 

@@ -48,7 +48,7 @@ def test_ten_mistakes_are_one_report_with_ten_entries_at_their_lines(write: Writ
     ]
     expected = [
         "[agent] has no 'modle'; did you mean 'model'? Accepted: ",
-        "no installed plugin is called 'evidnce'; Accepted: 'hours', 'pairs'. Or: pip install agentfp-evidnce",
+        "no installed plugin is called 'evidnce'; did you mean 'evidence'? pip install agentfp-evidence",
         "[agent] tools[0]: 'config_app' has no 'port_stats'; did you mean 'port_status'?",
         "[agent] tools[1]: module 'config_ap' cannot be imported: ModuleNotFoundError",
         "[agent] limits.iterations=60 is above the cap of 50",
@@ -114,7 +114,7 @@ def test_one_mistake_is_one_problem_at_its_place(write: Write, text: str, proble
     [
         (
             "opnai:gpt",
-            "3:1: no installed provider is called 'opnai' (of model 'opnai:gpt'); Accepted: 'stub'. Try: pip install agentfp-opnai",
+            "3:1: no installed provider is called 'opnai' (of model 'opnai:gpt'); did you mean 'openai'? pip install agentfp-openai",
         ),
         ("fsat", "3:1: 'fsat' is no alias under [models] and no installed provider; did you mean 'fast'? Accepted: "),
         ("fast", "8:1: [models.fast] base_ulr: provider 'stub' has no setting 'base_ulr'; did you mean 'base_url'?"),

@@ -67,17 +67,18 @@ class Numbers:
         return made
 
     def value(self, transcript, answer, hit):
-        sources, asked = [], False
+        sources, asked, near = [], False, None
         for index, message in enumerate(transcript.messages[:answer]):
             for text, path in places(message.content):
                 if text == hit[0] and message.role == "tool" and message.id not in transcript.failed:
                     sources.append(ValueSource(index, path, message.tool_call_id))
+                near = text if sorted(text) == sorted(hit[0]) else near
                 asked = asked or (text == hit[0] and message.role in ("user", "system"))
         verdict = "supported" if sources else "unverifiable" if asked else "unsupported"
         severity = None if verdict != "unsupported" else "strong" if len(hit[0]) >= 3 else "weak"
         how = {"supported": "exact", "unverifiable": "given", "unsupported": ""}[verdict]
         return JudgedValue(text=hit[0], kind="number", start=hit.start(), end=hit.end(), verdict=verdict, severity=severity, how=how,
-                           sources=tuple(sources))
+                           sources=tuple(sources), near=near if verdict == "unsupported" else None)
 
 
 class Failing:

@@ -185,6 +185,8 @@ def test_a_baseline_leaves_what_is_new(check: Checker, write: Any, folder: Path)
     assert [a["unsupported"] for line in done.lines for a in line["answers"]] == [[], []]
     assert done.lines[0]["answers"][0]["known"] == ["999", "999"]
     assert "nothing new" in done.err
+    rows = [line.split("\t") for line in check(path, "--baseline", "known.json").out.splitlines()]
+    assert [(row[2], row[5], row[-1]) for row in rows] == [("unsupported", text, "known") for text in ("999", "999", "888")]
     write(conversation("a", "999 and 999 and 999"), conversation("c", "888"))
     done = check(path, "--baseline", "known.json", "--fail-on", "any", "--json")
     assert done.code == Code.NEGATIVE
@@ -289,11 +291,23 @@ def test_explain_a_value_that_is_not(check: Checker, write: Any) -> None:
     done = check(path, "--explain", "999")
     assert "unsupported (strong)" in done.out
     assert "the same letters stand in message 1 (assistant): Perhaps [999]?" in done.out
-    assert "no answer that was judged holds '42'" in check(path, "--explain", "42").out
+    for more in ((), ("--json",)):
+        done = check(path, "--explain", "42", *more)
+        assert (done.code, "no answer that was judged holds '42'" in done.out) == (Code.NEGATIVE, not more)
     assert "no value that was judged" in check(path, "--explain", "it is").out
     (line,) = check(path, "--explain", "7", "--json").lines
     assert (line["id"], line["verdict"]) == ("a", "unverifiable")
     assert check(path, "--explain", " ").code == Code.USAGE
+
+
+def test_what_a_value_nearly_is_stands_in_every_form(check: Checker, write: Any, folder: Path) -> None:
+    path = write(conversation("a", "They cost 1243."))
+    assert "  nearly: 1234" in check(path, "--explain", "1243").out
+    done = check(path, "--html", "page.html")
+    assert done.out.rstrip("\n").split("\t")[-2:] == ["1234", ""]
+    assert "nearly 1234" in (folder / "page.html").read_text()
+    (line,) = check(path, "--json").lines
+    assert line["answers"][0]["values"][0]["near"] == "1234"
 
 
 # --- in a process of its own -----------------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class Sarif:
             {
                 "id": rule,
                 "name": _camel(rule),
-                "shortDescription": {"text": f"A {rule.removeprefix('unsupported-')} that no tool result holds"},
+                "shortDescription": {"text": f"Unsupported {rule.removeprefix('unsupported-')}: no tool result holds it"},
                 "defaultConfiguration": {"level": "error"},
             }
             for rule in self._rules

@@ -28,7 +28,9 @@ class Table:
             if on_terminal():
                 _show(checked, answer)
             else:
-                table((), [_row(checked, answer, name, value) for name, j in answer.judgements.items() for value in j.values])
+                known = _known(answer)
+                values = [(name, value) for name, judgement in answer.judgements.items() for value in judgement.values]
+                table((), [_row(checked, answer, name, value, known=id(value) in known) for name, value in values])
         for failure in checked.failures:
             note(failure, "red")
         if on_terminal():
@@ -39,12 +41,17 @@ class Table:
         """The summary is printed for all outputs alike."""
 
 
-def _row(checked: Checked, answer: Answer, judge: str, value: JudgedValue) -> tuple[str, ...]:
+def _row(checked: Checked, answer: Answer, judge: str, value: JudgedValue, *, known: bool) -> tuple[str, ...]:
     where = "; ".join(describe(source, checked.transcript) for source in value.sources)
     return (
         checked.transcript.id, str(answer.index), value.verdict, value.severity or "", value.kind, value.text, value.how, where,
-        value.derivation, judge,
+        value.derivation, judge, value.near or "", "known" if known else "",
     )  # fmt: skip
+
+
+def _known(answer: Answer) -> set[int]:
+    """Which value objects a baseline holds; one object is told from another that is equal."""
+    return {id(finding.value) for finding in answer.findings if finding.known}
 
 
 def _show(checked: Checked, answer: Answer) -> None:
@@ -62,7 +69,7 @@ def _show(checked: Checked, answer: Answer) -> None:
             say(f"  {name}: {judgement.standing}", "cyan")
         printer.print(Padding(marked(answer.text, judgement), (0, 2)), soft_wrap=False)
         if judgement.values:
-            printer.print(Padding(_grid(checked, answer, name, judgement), (0, 2)), soft_wrap=False)
+            printer.print(Padding(_grid(checked, answer, judgement), (0, 2)), soft_wrap=False)
         for text in judgement.notes:
             say(f"  {text}", "yellow")
 
@@ -84,11 +91,11 @@ def marked(text: str, judgement: Judgement) -> Text:
     return made
 
 
-def _grid(checked: Checked, answer: Answer, judge: str, judgement: Judgement) -> Any:
+def _grid(checked: Checked, answer: Answer, judgement: Judgement) -> Any:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    known = {id(finding.value) for finding in answer.findings if finding.known and finding.judge == judge}
+    known = _known(answer)
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for header in ("verdict", "value", "kind", "how", "source"):
         grid.add_column(header, overflow="fold")
@@ -106,6 +113,7 @@ def _sources(checked: Checked, value: JudgedValue) -> Text:
     if len(value.sources) > _SHOWN:
         lines.append(f"and {len(value.sources) - _SHOWN} more")
     made = Text(clean("\n".join(lines)), "cyan")
-    if value.derivation:
-        made.append(("\n" if lines else "") + clean(value.derivation), "dim")
+    for text in (value.derivation, f"nearly {value.near}" if value.near else ""):
+        if text:
+            made.append(("\n" if made else "") + clean(text), "dim")
     return made

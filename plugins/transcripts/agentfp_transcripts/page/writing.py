@@ -104,7 +104,7 @@ def _top(summary: Summary) -> str:
         f"<span><b>{summary.values[verdict]}</b> {verdict}</span></label>"
         for verdict in _ORDER
     )
-    said = f"{summary.transcripts} transcripts, {summary.answers} answers judged, {summary.flagged} with a value that nothing supports"
+    said = f"{summary.judged}, {summary.flagged} with a value that nothing supports"
     return (
         f'<body><header class="top"><div><h1>Checked answers</h1><p>{said}.</p></div>'
         f'<form aria-label="Show answers by the verdict on their values"><label><input type="radio" name="show" value="" checked>'
@@ -164,7 +164,8 @@ def _asked(transcript: Transcript, index: int) -> str:
 def _row(transcript: Transcript, value: JudgedValue, id: str, shelf: Shelf, *, judge: str, known: bool) -> str:
     words = [value.verdict, *([f"({value.severity})"] if value.severity else []), *(["known"] if known else [])]
     how = f' <span class="how">{escape(value.how)}</span>' if value.how else ""
-    derived = f'<div class="derived">{escape(value.derivation)}</div>' if value.derivation else ""
+    notes = (value.derivation, f"nearly {value.near}" if value.near else "")
+    derived = "".join(f'<div class="derived">{escape(text)}</div>' for text in notes if text)
     links = []
     for source in value.sources:
         place, said = shelf.put(source), escape(describe(source, transcript))
