@@ -1,5 +1,5 @@
 # The workshop. `make test` in a fresh clone makes `.venv`, installs every distribution editable and runs the whole suite.
-# ARGS goes to the tool behind a target: make test ARGS="-k record -x", make bench ARGS="--json out.json".
+# ARGS goes to the tool behind a target: make test ARGS="-k record -x -n 0", make bench ARGS="--json out.json".
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -32,7 +32,7 @@ $(STAMP): constraints.txt pyproject.toml $(SISTERS:%=%/pyproject.toml) scripts/i
 	@touch "$@"
 
 test: $(STAMP)  ## the whole test suite
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 lint: $(STAMP)  ## pins, ruff, mypy
 	@$(PY) -m scripts.pins check
