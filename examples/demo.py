@@ -30,7 +30,7 @@ SIGNS = {"supported": "+", "unverifiable": "?", "unsupported": "!"}
 def check_transcripts(page: Path) -> None:
     """Judge the example transcripts of other frameworks, and write a page to look at."""
     print("1. agentfp check examples/transcripts: recordings of other agents; in four copies answers were edited\n", flush=True)
-    command = [sys.executable, "-m", "agentfp", "check", "examples/transcripts", "--html", str(page)]
+    command = [sys.executable, "-m", "agentfp", "check", "examples/transcripts", "--flagged", "--html", str(page)]
     subprocess.run(command, cwd=HERE.parent, check=True)
     print(f"\n   The page: {page}\n")
 

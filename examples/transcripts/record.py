@@ -207,7 +207,7 @@ def unknown() -> None:
         {"who": "Bot", "did": [{"tool": "search", "with": ARGUMENTS, "got": {"items": ITEMS}}]},
         {"who": "Bot", "text": ANSWER},
     ]
-    write("own-format/shop-log.json", {"shop": "north", "prompt": PROMPT, "turns": turns})
+    write("../own-format/shop-log.json", {"shop": "north", "prompt": PROMPT, "turns": turns})
 
 
 def main() -> None:

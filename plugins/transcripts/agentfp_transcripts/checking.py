@@ -75,6 +75,10 @@ class Checked:
     not_checked: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 
+    def flagged(self) -> Checked:
+        """The same with the answers only that hold an unsupported value."""
+        return replace(self, answers=tuple(answer for answer in self.answers if answer.findings))
+
 
 def answers_of(transcript: Transcript, *, every: bool = False) -> tuple[int, ...]:
     """Indices of the messages that are answers: the assistant says something, and a tool's result stands before it.

@@ -45,6 +45,7 @@ def check(
     ],
     last: Annotated[bool, typer.Option("--last", help="Judge the last answer of each transcript only.")] = False,
     every: Annotated[bool, typer.Option("--all", help="Judge answers too that no tool result stands before.")] = False,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Print only answers with an unsupported value.")] = False,
     system: Annotated[
         Path | None,
         typer.Option("--system", help="A system prompt that the export lacks; what it states is no invention.", show_default=False),
@@ -92,12 +93,13 @@ def check(
         form = Form.JSON
     readers = _readers(format_in, map_file)
     judging = _check(judge, plugin or (), settings or (), last=last, every=every, system=system, baseline=baseline)
-    outputs = _outputs(form, explain, html, write_baseline)
+    outputs = printed, *written = _outputs(form, explain, html, write_baseline)
     summary = Summary()
     problems: list[Problem] = []
     for checked in _progress(_judged(paths, readers, judging, problems), summary):
         summary.add(checked)
-        for output in outputs:
+        printed.add(checked.flagged() if flagged else checked)
+        for output in written:
             output.add(checked)
     summary.unread = sum(not problem.skipped for problem in problems)
     for output in outputs:

@@ -173,6 +173,14 @@ def test_stdin(check: Checker) -> None:
     assert check("-", "--json", stdin=text).lines[0]["id"] == "a"
 
 
+def test_flagged_leaves_out_what_is_sound(check: Checker, write: Any) -> None:
+    path = write(conversation("a", "1234", "999"), conversation("b", "1234"))
+    done = check(path, "--flagged")
+    assert [line.split("\t")[:2] for line in done.out.splitlines()] == [["a", "4"]]
+    assert "2 transcripts, 3 answers judged" in done.err
+    assert [len(line["answers"]) for line in check(path, "--flagged", "--json").lines] == [1, 0]
+
+
 # --- baselines --------------------------------------------------------------------------------------------------------------------
 
 

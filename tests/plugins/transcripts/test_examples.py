@@ -58,7 +58,7 @@ def test_the_command_fails_on_inventions(capsys: object) -> None:
 
 
 def test_a_format_of_its_own_by_its_map(capsys: object) -> None:
-    folder = EXAMPLES / "own-format"
+    folder = EXAMPLES.parent / "own-format"
     (line,) = run(capsys, str(folder / "shop-log.json"), "--map", str(folder / "map.toml"), "--json").lines
     assert line["answers"][0]["unsupported"] == []
     assert any(source["message"] == 3 for value in line["answers"][0]["values"] for source in value["sources"])
