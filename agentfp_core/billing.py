@@ -14,6 +14,7 @@ from agentfp_core.retrying import status_of
 
 if TYPE_CHECKING:
     from agentfp_core.events.agent import EarlyReason
+    from agentfp_core.limits import PriceTable
     from agentfp_core.model import Model
     from agentfp_core.run import Run
 
@@ -36,16 +37,24 @@ def price_of(usage: Usage, prices: Prices) -> Decimal | None:
 
 
 def prices_for(run: Run[Any], model: Model, name: str) -> Prices | None:
-    """Prices of a model: the agent's table, else what the provider states."""
-    table = run.agent.prices
-    if table is None:
-        return model.features.prices
-    return table.get(name) if isinstance(table, Mapping) else table(name)
+    """Prices of a model: of the agent's table or of a plugin's, else what the provider states."""
+    for table in run.agent.price_tables:
+        prices = _looked_up(table, model.provider, name)
+        if prices is not None:
+            return prices
+    return model.features.prices
+
+
+def _looked_up(table: PriceTable, provider: str, name: str) -> Prices | None:
+    if not isinstance(table, Mapping):
+        return table(name)
+    prices = table.get(f"{provider}:{name}")
+    return table.get(name) if prices is None else prices
 
 
 def bill(run: Run[Any], model: Model, name: str, usage: Usage, *, purpose: str | None = None) -> None:
     """Price one reply, file it, and file the limits that it crosses."""
-    if run.agent.prices is None and model.features.prices is None:
+    if not run.agent.price_tables and model.features.prices is None:
         if run.limits.tokens is not None:
             check_crossed(run)
         return

@@ -141,12 +141,13 @@ class Blueprint(Generic[Deps, Out]):
             problems += missing_required(self.plugin_set.by_name)
         if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
             problems += _misspelt(listeners, self.plugin_set)
-        problems += _unpriced(model, self.limits, prices)
         plain, self.tool_sources = split(tools)
         registry = Registry(name, self.plugin_set)
         registry.problems = problems
         registry.take_tools(plain)
         registry.run_hooks()
+        self.price_tables = tuple(table for table in (prices, registry.prices) if table is not None)
+        problems += _unpriced(model, self.limits, self.price_tables)
         self.tools: Mapping[str, Tool[..., Any]] = registry.tools
         self.redact = _policy(redact, self.tools.values())
         self.capabilities = registry.capabilities
@@ -224,9 +225,9 @@ def _policy(given: RedactionPolicy | None, tools: Iterable[Tool[..., Any]]) -> R
     return RedactionPolicy(keys=hidden).joined(given)
 
 
-def _unpriced(model: Any, limits: Any, prices: Any) -> list[AgentfpError | str]:
+def _unpriced(model: Any, limits: Any, tables: Sequence[PriceTable]) -> list[AgentfpError | str]:
     """A limit in dollars, on a model at hand whose prices nobody states."""
-    if not isinstance(limits, Limits) or limits.usd is None or prices is not None or not isinstance(model, Model):
+    if not isinstance(limits, Limits) or limits.usd is None or tables or not isinstance(model, Model):
         return []
     return [unpriced(model.name)] if model.features.prices is None else []
 

@@ -12,6 +12,7 @@ from agentfp_core.tool_context import ToolContext
 from agentfp_core.tools import Tool
 
 if TYPE_CHECKING:
+    from agentfp_core.limits import PriceTable
     from agentfp_core.plugins import Plugin, PluginSet
     from agentfp_core.replies import ReplyFilter
     from agentfp_core.run import Run
@@ -37,6 +38,7 @@ class Registry:
         self.capabilities: dict[str, Callable[[ToolContext[Any], Run[Any]], Any]] = {}
         self._capability_owner: dict[str, str] = {}
         self.problems: list[AgentfpError | str] = []
+        self.prices: PriceTable | None = None
 
     # --- reading ---
 
@@ -102,6 +104,17 @@ class Registry:
             factory: makes a new filter for each reply.
         """
         self.filters.append((self._plugin, factory))
+
+    def add_prices(self, table: PriceTable) -> None:
+        """Say what the tokens of models cost; what ``prices=`` of the agent says of a model goes before it.
+
+        Args:
+            table: prices by model name, as for the agent.
+        """
+        if self.prices is not None:
+            self.problem("another plugin states prices already; switch one of them off")
+            return
+        self.prices = table
 
     def reserve_argument(self, name: str) -> None:
         """Claim an argument name that no tool may use, and no other plugin."""

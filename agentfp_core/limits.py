@@ -12,7 +12,7 @@ from agentfp_core.errors import LimitsError
 from agentfp_core.model import Prices
 
 PriceTable: TypeAlias = Mapping[str, Prices] | Callable[[str], Prices | None]
-"""Prices by model name, as a mapping or a function."""
+"""Prices by ``provider:name`` or name of the model, as a mapping, or by name as a function."""
 
 DEFAULT_CAP = 50
 

@@ -170,7 +170,7 @@ class PluginSet:
         problems = self._register()
         table = {moment: self._impls(moment, problems) for moment in MOMENTS}
         problems += [
-            f"plugin {plugin.name!r} needs plugin {name!r}; {to_install(name)} and switch it on too"
+            f"plugin {plugin.name!r} needs plugin {name!r}; switch it on too ({to_install(name)})"
             for plugin in self.plugins
             if isinstance(plugin, Plugin)
             for name in plugin.requires

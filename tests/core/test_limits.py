@@ -11,7 +11,7 @@ import pytest
 from agentfp import ConfigError, Limits, LimitsError, Prices, StoppedEarlyError
 from agentfp.events import BudgetExhausted, CostTick, CostUnpriced, LimitHit
 from agentfp.model import ModelFeatures, Usage
-from agentfp.plugin import CallView, Plugin, RequestDraft, Run, hookimpl
+from agentfp.plugin import CallView, Plugin, Registry, RequestDraft, Run, hookimpl
 from agentfp_core.clock import StepClock
 from tests.core.running import ScriptedModel, answering, call, check_record, names, routes, says
 
@@ -207,6 +207,25 @@ async def test_prices_may_come_from_the_provider_or_a_function() -> None:
 
     agent = answering(says("x", usage=Usage(1, 1), model="script-2030"), features=features, prices=table)
     assert ((await agent.run("go")).cost_usd, asked) == (Decimal(6), ["script-2030"])
+
+
+class Cheap(Plugin):
+    """States prices for one provider's model, and for all others of one name."""
+
+    name = "cheap"
+
+    @hookimpl
+    def configure(self, agent: Registry) -> None:
+        agent.add_prices({"scripted:script": Prices(1, 1), "script": Prices(9, 9), "mine": Prices(9, 9)})  # type: ignore[arg-type]
+
+
+async def test_prices_come_from_the_agent_then_a_plugin_then_the_provider() -> None:
+    features = ModelFeatures(prices=Prices(Decimal(5), Decimal(5)))
+    used = Usage(1, 1)
+    mine = {"mine": Prices(Decimal(2), Decimal(2))}
+    for name, dollars in (("script", 2), ("mine", 4), ("unheard-of", 10)):
+        agent = answering(says("x", usage=used, model=name), features=features, plugins=[Cheap()], prices=mine)
+        assert (await agent.run("go")).cost_usd == dollars
 
 
 def _raising(name: str) -> Prices:
