@@ -316,7 +316,7 @@ class Keeping(Plugin):
     name = "keeping"
 
     class Settings(Plugin.Settings):
-        seen: list[Any]
+        seen: Any
 
     @hookimpl
     def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:
