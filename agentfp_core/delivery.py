@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ import anyio.lowlevel
 
 from agentfp_core.cancelling import stray
 from agentfp_core.errors import ConfigError
+from agentfp_core.patterns import matcher
 from agentfp_core.redaction import full_data, lean_data
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event, Payload
-    from agentfp_core.plugins import Impl
+    from agentfp_core.plugins import Impl, Plugin
     from agentfp_core.run import Run
     from agentfp_core.segments import SegmentHeader
 
@@ -42,10 +43,37 @@ class ExportedEvent:
         self._full = full
         self._data: dict[str, Any] | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("seq", "name", "ts_ns", "offset_ns", "turn", "iteration", "call_id", "source"):
-            return getattr(self._event, name)
-        raise AttributeError(f"an exported event has no {name!r}")
+    @property
+    def seq(self) -> int:  # noqa: D102 - the class says what the fields of the envelope are
+        return self._event.seq
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self._event.name
+
+    @property
+    def ts_ns(self) -> int:  # noqa: D102
+        return self._event.ts_ns
+
+    @property
+    def offset_ns(self) -> int:  # noqa: D102
+        return self._event.offset_ns
+
+    @property
+    def turn(self) -> int:  # noqa: D102
+        return self._event.turn
+
+    @property
+    def iteration(self) -> int:  # noqa: D102
+        return self._event.iteration
+
+    @property
+    def call_id(self) -> str | None:  # noqa: D102
+        return self._event.call_id
+
+    @property
+    def source(self) -> str:  # noqa: D102
+        return self._event.source
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -102,6 +130,27 @@ class DeliveryStats:
     high_water: int = 0
 
 
+class _Sink:
+    """One ``export_event`` hook in one run."""
+
+    __slots__ = ("call", "content", "fits", "is_async", "plugin", "state", "transient")
+
+    def __init__(self, impl: Impl, plugin: Plugin, state: dict[Any, Any]) -> None:
+        self.call = impl.call
+        self.is_async = impl.is_async
+        self.plugin = impl.plugin
+        self.content = plugin.sees_content
+        self.transient = plugin.transient
+        self.fits = [matcher(pattern) for pattern in plugin.export_events]
+        self.state = state
+
+    def wants(self, name: str, transient: bool) -> bool:
+        """Whether it gets events of a name."""
+        if transient and not self.transient:
+            return False
+        return not self.fits or any(fits(name) for fits in self.fits)
+
+
 class Delivery:
     """The queue of one run.
 
@@ -121,9 +170,12 @@ class Delivery:
         self._scope = anyio.CancelScope(shield=True)
         self._failed: set[str] = set()
         plugins = run.agent.plugin_set.by_name
-        self._sinks = [(impl, plugins[impl.plugin].sees_content) for impl in impls]
-        self._transient_sinks = [(impl, content) for impl, content in self._sinks if plugins[impl.plugin].transient]
-        self.wants_transient = bool(self._transient_sinks)
+        self.plugins = frozenset(impl.plugin for impl in impls)
+        self._states: dict[str, dict[Any, Any]] = {name: {} for name in self.plugins}
+        self._sinks = [_Sink(impl, plugins[impl.plugin], self._states[impl.plugin]) for impl in impls]
+        self._sinks_of: dict[tuple[str, bool], tuple[_Sink, ...]] = {}
+        self._handing: tuple[Event, tuple[_Sink, ...], int] | None = None
+        self.wants_transient = any(sink.transient for sink in self._sinks)
         self.delivered = 0
         self.dropped = 0
         self.high_water = 0
@@ -135,7 +187,11 @@ class Delivery:
 
     def put(self, event: Event, header: SegmentHeader, mask: Callable[[Event], Event]) -> None:
         """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
-        if event.seq < 0 and not self.wants_transient:
+        name, transient = event[1], event[0] < 0
+        sinks = self._sinks_of.get((name, transient))
+        if sinks is None:
+            sinks = self._sinks_of[name, transient] = tuple([sink for sink in self._sinks if sink.wants(name, transient)])
+        if not sinks:
             return
         queue = self._queue
         if len(queue) >= self._max:
@@ -166,37 +222,41 @@ class Delivery:
         self.high_water = max(self.high_water, len(queue))
         for _ in range(min(CHUNK, len(queue))):
             event, header, mask = queue.popleft()
+            name = event[1]
             try:
                 event = mask(event)
             except Exception:  # what cannot be masked is not handed out
                 self.dropped += 1
                 continue
+            sinks = self._sinks_of[name, event[0] < 0]
             lean = ExportedEvent(event, header, full=False)
             try:
-                for impl, content in self._sinks if event.seq >= 0 else self._transient_sinks:
+                for place, sink in enumerate(sinks):
                     try:
-                        answer = impl.call(ExportedEvent(event, header, full=True) if content else lean)
+                        answer = sink.call(ExportedEvent(event, header, full=True) if sink.content else lean, sink.state)
                         if answer is not None and hasattr(answer, "__await__"):
+                            self._handing = (event, sinks, place + 1)
                             with anyio.fail_after(self._options.export_seconds):
                                 await answer
+                            self._handing = None
                     except Exception as error:  # a sink only watches
-                        self._count(impl, error)
+                        self._count(sink, error)
                     except BaseException as error:
                         if not stray(error):
                             raise
-                        self._count(impl, error)
+                        self._count(sink, error)
             except BaseException:  # the time is up in the middle of it
                 self.dropped += 1
                 raise
             self.delivered += 1
 
-    def _count(self, impl: Impl, error: BaseException) -> None:
-        if impl.plugin in self._failed or self._run.closed:
+    def _count(self, sink: _Sink, error: BaseException) -> None:
+        if sink.plugin in self._failed or self._run.closed:
             failures = self._run.plugin_failures
-            failures[impl.plugin] = failures.get(impl.plugin, 0) + 1
+            failures[sink.plugin] = failures.get(sink.plugin, 0) + 1
             return
-        self._failed.add(impl.plugin)
-        self._run.plugin_failed(impl.plugin, "export_event", "", "counted", error)
+        self._failed.add(sink.plugin)
+        self._run.plugin_failed(sink.plugin, "export_event", "", "counted", error)
 
     @property
     def crowded(self) -> bool:
@@ -217,6 +277,29 @@ class Delivery:
             self._waiting = None
         with anyio.move_on_after(self._options.flush_seconds, shield=True):
             await self._done.wait()
+        if not self._done.is_set():
+            self._tell_the_end()
         self.dropped += len(self._queue)
         self._queue.clear()
         self._scope.cancel()
+
+    def _tell_the_end(self) -> None:
+        """Hand the last event, the end of the run, to the sinks that need no waiting for: what they hold open, they close."""
+        handing = self._handing
+        if self._queue:
+            event, header, mask = self._queue[-1]
+            sinks = self._sinks_of[event.name, event.seq < 0]
+        elif handing is not None:
+            event, header, mask = handing[0], self._run.header, self._run.mask
+            sinks = handing[1][handing[2] :]
+        else:
+            return
+        for sink in sinks:
+            if sink.is_async:
+                continue
+            try:
+                answer = sink.call(ExportedEvent(mask(event), header, full=sink.content), sink.state)
+                if isinstance(answer, Coroutine):
+                    answer.close()
+            except Exception as error:  # a sink only watches
+                self._count(sink, error)

@@ -177,8 +177,11 @@ class Specs:
         """
 
     @hookspec
-    def export_event(self, event: ExportedEvent) -> None:
-        """After an event, in the background and behind redaction: hand it on. In plugin order. Raising is counted."""
+    def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:
+        """After an event, in the background and behind redaction: hand it on. In plugin order. Raising is counted.
+
+        ``state`` is the plugin's own for this run and those nested in it: empty at the first event, gone after the last.
+        """
 
     @hookspec
     def configure(self, agent: Registry) -> None:
@@ -207,7 +210,7 @@ ARGUMENTS: Mapping[tuple[str, Granularity], tuple[str, ...]] = {
     ("after_result", "call"): ("result", "call", "batch", "run"),
     ("after_result", "batch"): ("batch", "run"),
     ("assess_answer", "call"): ("draft", "run"),
-    ("export_event", "call"): ("event",),
+    ("export_event", "call"): ("event", "state"),
     ("configure", "call"): ("agent",),
     ("admit_input", "call"): ("message", "run"),
     ("finish_run", "call"): ("run", "outcome"),

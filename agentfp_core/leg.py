@@ -105,7 +105,8 @@ def _check_calls(run: Run[Any]) -> None:
 
 
 async def _delivered(run: Run[Any], body: Callable[[], Awaitable[End]], leg: Leg, timeout: float | None) -> RunResult[Any]:  # noqa: ASYNC109 - the leg tidies up when its time is up
-    exporters = run.agent.plugin_set.table["export_event"]
+    told = {name for delivery in run.deliveries for name in delivery.plugins}  # a sink of the outer run gets the events of this one too
+    exporters = tuple([impl for impl in run.agent.plugin_set.table["export_event"] if impl.plugin not in told])
     if not exporters:
         return await _Ways(run, body, leg, timeout).go()
     delivery = Delivery(run, exporters)

@@ -46,6 +46,8 @@ class Plugin:
     """Names (or ``domain.*`` patterns) of the events that ``fold`` reads; empty for no memo."""
     transient: ClassVar[bool] = False
     """Whether its ``export_event`` gets transient events too, such as tokens; they are built for it then."""
+    export_events: ClassVar[tuple[str, ...]] = ()
+    """Names (or ``domain.*`` patterns) of the events that its ``export_event`` gets; empty for all."""
 
     class Settings(pydantic.BaseModel):
         """Settings of a plugin; unknown fields are refused."""

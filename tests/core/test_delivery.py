@@ -305,3 +305,82 @@ async def test_a_sink_gets_transient_events_when_it_wants_them_and_not_because_s
     assert tokens(quiet) == 0
     assert tokens(eager) > 0
     assert seqs(quiet) == [seq for seq in seqs(eager) if seq >= 0]
+
+
+# --- what a sink may keep, and what it gets ------------------------------------------------------------------------------------
+
+
+class Keeping(Plugin):
+    """Counts the events of a run in its state."""
+
+    name = "keeping"
+
+    class Settings(Plugin.Settings):
+        seen: Any
+
+    @hookimpl
+    def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:
+        counts = state.setdefault("counts", [])
+        counts.append((event.header.run_id, event.name))
+        if event.name == "agentfp.run.ended" and not event.header.path:
+            self.settings.seen.append(counts)
+
+
+async def test_a_sink_has_a_state_for_each_run_and_those_nested_in_it() -> None:
+    seen: list[Any] = []
+    inner = answering("inner", "inner", plugins=[Keeping(seen=seen)])
+    outer = answering(call("ask", id="c1", request="x"), "done", tools=[inner.as_tool("ask", "Asks.")], plugins=[Keeping(seen=seen)])
+    again = answering(call("ask", id="c1", request="x"), "done", tools=[inner.as_tool("ask", "Asks.")], plugins=[Keeping(seen=seen)])
+    results = [await outer.run("one"), await again.run("two")]
+    assert len(seen) == 2
+    for counts, result in zip(seen, results, strict=True):
+        nested = result.record.children["c1"]
+        assert {run_id for run_id, _ in counts} == {result.run_id, nested.headers[0].run_id}
+        assert len(counts) == len(result.record) + len(nested)
+
+
+async def test_a_sink_of_an_agent_and_of_its_nested_agent_gets_each_event_once() -> None:
+    got: list[ExportedEvent] = []
+    inner = answering("inner", plugins=[Sink(got=got)])
+    outer = answering(call("ask", id="c1", request="x"), "done", tools=[inner.as_tool("ask", "Asks.")], plugins=[Sink(got=got)])
+    result = await outer.run("go")
+    assert len(got) == len(result.record) + len(result.record.children["c1"])
+
+
+class Picky(Direct):
+    """Wants the events of one domain and one more."""
+
+    name = "picky"
+    export_events = ("agentfp.tool.*", "agentfp.run.ended")
+
+
+async def test_a_sink_gets_the_events_that_it_names() -> None:
+    got: list[ExportedEvent] = []
+    result = await answering(call("look"), "done", tools=[look], plugins=[Picky(got=got)]).run("go")
+    names = ["agentfp.tool.started", "agentfp.tool.dispatched", "agentfp.tool.ended", "agentfp.run.ended"]
+    assert [event.name for event in got] == names
+    assert result.deliveries.delivered == len(names)
+
+
+class Hanging(Plugin):
+    """Never comes back from an event of a name."""
+
+    name = "hanging"
+
+    class Settings(Plugin.Settings):
+        at: str
+
+    @hookimpl
+    async def export_event(self, event: ExportedEvent) -> None:
+        if event.name == self.settings.at:
+            await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("at", ["agentfp.agent.run_configured", "agentfp.agent.turn_end", "agentfp.run.ended"])
+async def test_the_end_of_a_run_reaches_a_sink_behind_one_that_hangs(at: str) -> None:
+    got: list[ExportedEvent] = []
+    options = DeliveryOptions(flush_seconds=0.05)
+    result = await answering("done", plugins=[Hanging(at=at), Direct(got=got)], delivery=options).run("go")
+    assert [event.name for event in got].count("agentfp.run.ended") == 1
+    assert got[-1].name == "agentfp.run.ended"
+    assert result.deliveries.dropped
