@@ -1,0 +1,28 @@
+"""A log of what an agent's runs did that cannot be changed unnoticed.
+
+Public: :class:`Audit` (the plugin), :func:`verify_audit` and :class:`AuditVerdict` (checking, offline), the keys of signatures, and
+:func:`canonical`, the form of JSON that is hashed.
+"""
+
+from agentfp_audit.canonical import canonical
+from agentfp_audit.errors import AuditError
+from agentfp_audit.log import AuditLog
+from agentfp_audit.plugin import Audit
+from agentfp_audit.signing import Ed25519Checker, Ed25519Signer, HmacKey, checker_of, signer_of
+from agentfp_audit.verifying import AuditVerdict, verify_audit
+from agentfp_audit.worker import AuditStats
+
+__all__ = [
+    "Audit",
+    "AuditError",
+    "AuditLog",
+    "AuditStats",
+    "AuditVerdict",
+    "Ed25519Checker",
+    "Ed25519Signer",
+    "HmacKey",
+    "canonical",
+    "checker_of",
+    "signer_of",
+    "verify_audit",
+]

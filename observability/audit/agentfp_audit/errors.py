@@ -1,0 +1,16 @@
+"""What is raised about audit logs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agentfp.plugin import PluginError
+
+
+class AuditError(PluginError):
+    """A log cannot be written or gone on with."""
+
+    code: ClassVar[str] = "ERR_AUDIT"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, plugin="audit", moment="export_event")
