@@ -1,0 +1,44 @@
+"""The spans of the runs that one caller waits for: a run, and those nested in it."""
+
+from __future__ import annotations
+
+from opentelemetry.context import Context
+
+from agentfp.plugin import ExportedEvent
+from agentfp_otel.kit import Kit
+from agentfp_otel.run_spans import RunSpans
+from agentfp_otel.spans import OpenSpan
+
+
+class Tree:
+    """The open spans of a run and of those nested in it.
+
+    Args:
+        kit: what spans are made with.
+        caller: the context in which the run was called.
+    """
+
+    def __init__(self, kit: Kit, caller: Context) -> None:
+        self._kit = kit
+        self._caller = caller
+        self._runs: dict[str, RunSpans] = {}
+
+    def handle(self, event: ExportedEvent) -> None:
+        """Take an event in, in the order of the record."""
+        run_id = event.header.run_id
+        spans = self._runs.get(run_id)
+        if spans is None:
+            spans = self._runs[run_id] = RunSpans(self._kit, self._parent(event), event)
+        if event.name == "agentfp.run.ended":
+            del self._runs[run_id]
+            for nested in [other for other in self._runs.values() if other.header.path[: len(event.header.path)] == event.header.path]:
+                nested.broken_off(event.ts_ns)
+        spans.handle(event)
+
+    def _parent(self, event: ExportedEvent) -> OpenSpan | Context:
+        """By the record: the call that a nested run was made for."""
+        header = event.header
+        outer = self._runs.get(header.parent_run or "")
+        if outer is None:
+            return self._caller
+        return outer.calls.get(header.path[-1]) or outer.root
