@@ -13,7 +13,6 @@ import anyio.lowlevel
 
 from agentfp_core.cancelling import stray
 from agentfp_core.errors import ConfigError
-from agentfp_core.patterns import matcher
 from agentfp_core.redaction import full_data, lean_data
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class DeliveryStats:
 class _Sink:
     """One ``export_event`` hook in one run."""
 
-    __slots__ = ("call", "content", "fits", "is_async", "plugin", "state", "transient")
+    __slots__ = ("call", "content", "exports", "is_async", "plugin", "state", "transient")
 
     def __init__(self, impl: Impl, plugin: Plugin, state: dict[Any, Any]) -> None:
         self.call = impl.call
@@ -141,14 +140,14 @@ class _Sink:
         self.plugin = impl.plugin
         self.content = plugin.sees_content
         self.transient = plugin.transient
-        self.fits = [matcher(pattern) for pattern in plugin.export_events]
+        self.exports = plugin.exports
         self.state = state
 
     def wants(self, name: str, transient: bool) -> bool:
         """Whether it gets events of a name."""
         if transient and not self.transient:
             return False
-        return not self.fits or any(fits(name) for fits in self.fits)
+        return self.exports(name)
 
 
 class Delivery:

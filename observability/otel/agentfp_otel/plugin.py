@@ -17,6 +17,7 @@ from agentfp_otel.logs import Logs
 from agentfp_otel.meters import Meters
 from agentfp_otel.names import SpanNames, conventions
 from agentfp_otel.profiles import Profiles
+from agentfp_otel.run_spans import wanted
 from agentfp_otel.settings import OtelSettings
 from agentfp_otel.tree import Tree
 
@@ -45,6 +46,10 @@ class Otel(Plugin):
         return None if self._own is None else self._own.spans.counts
 
     # --- events -------------------------------------------------------------------------------------------------------------
+
+    def exports(self, name: str) -> bool:
+        """Whether anything comes of events of a name."""
+        return wanted(name, self._kit)
 
     @hookimpl
     def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:

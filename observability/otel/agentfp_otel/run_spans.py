@@ -38,6 +38,7 @@ class RunSpans:
         self._provider = names.provider(data.get("provider", "unknown"))
         self._model = data.get("model", "unknown")
         paused = kit.pauses.of(data.get("resumed_from"))
+        self._resumed = self.header.resumed_from is not None
         self._tool_names: dict[str, str] = {} if paused is None else dict(paused.tools)
         links = () if paused is None else (Link(paused.context),)
         self._identity = conversation(self.header)
@@ -109,7 +110,6 @@ class RunSpans:
         if self._iteration is not None:
             self._iteration.end(self._iteration_ended or event.ts_ns)
             self._iteration, self._iteration_ended = None, 0
-        self._model_calls += 1
         if self._kit.iterations:
             name = self._kit.names.iteration(event.iteration)
             self._iteration = self._open(self.root, "iteration", name, event.ts_ns, {"agentfp.iteration.index": event.iteration})
@@ -220,6 +220,8 @@ class RunSpans:
 
     def served(self, event: ExportedEvent) -> None:
         """A request went to the model."""
+        self._settle()
+        self._model_calls += 1
         data = event.data
         if data.get("provider") is not None:
             self._provider = names.provider(data["provider"])
@@ -236,10 +238,11 @@ class RunSpans:
             names.PROVIDER: self._provider,
             names.REQUEST_MODEL: self._model,
             **self._identity,
-            "agentfp.request.messages": data.get("messages", 0),
-            "agentfp.request.tools_count": self._offered,
-            "agentfp.receipt.hash": data.get("receipt", ""),
         }
+        if self._kit.explain:
+            attributes["agentfp.request.messages"] = data.get("messages", 0)
+            attributes["agentfp.request.tools_count"] = self._offered
+            attributes["agentfp.receipt.hash"] = data.get("receipt", "")
         if self._shortened:
             attributes[names.COMPACTED] = True
         if self._content is not None:
@@ -254,7 +257,6 @@ class RunSpans:
         data, attributes = event.data, chat.attributes
         attributes[names.FINISH_REASONS] = (names.FINISH.get(data.get("stop_reason", ""), data.get("stop_reason", "")),)
         self.root.attributes[names.FINISH_REASONS] = attributes[names.FINISH_REASONS]
-        attributes[names.RESPONSE_MODEL] = self._model
         if data.get("response_id") is not None:
             attributes[names.RESPONSE_ID] = data["response_id"]
         self._usage(attributes, data)
@@ -340,6 +342,8 @@ class RunSpans:
 
     def dispatched(self, event: ExportedEvent) -> None:
         """Calls run now; those of a resumed leg were taken up in an earlier one."""
+        if not self._resumed:
+            return
         for call_id in event.data.get("calls", ()):
             if call_id not in self.calls:
                 self._open_call(event, call_id, self._tool_names.get(call_id), 1, event.ts_ns)
@@ -474,6 +478,25 @@ class RunSpans:
         return self._place(event)
 
 
+def wanted(name: str, kit: Kit) -> bool:
+    """Whether anything comes of an event of a name.
+
+    Args:
+        name: of the event.
+        kit: what spans are made with.
+    """
+    if name in ("agentfp.context.blob", "agentfp.message.added"):
+        return kit.content
+    if name in ("agentfp.agent.iteration_start", "agentfp.agent.iteration_end"):
+        return kit.iterations
+    if name in SILENT:
+        return False
+    noted = kit.explain or kit.logs is not None
+    return noted or (name in HANDLERS and name not in NOTED_ONLY)
+
+
+NOTED_ONLY = frozenset({"agentfp.agent.route_decided", "agentfp.error.retried"})
+"""Events with a handler that say nothing where nothing is noted."""
 HANDLERS: Mapping[str, Callable[[RunSpans, ExportedEvent], None]] = {
     "agentfp.agent.run_configured": RunSpans.configured,
     "agentfp.agent.turn_start": RunSpans.turn_started,
