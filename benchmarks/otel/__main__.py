@@ -46,7 +46,9 @@ def best(passes: list[dict[str, Any]]) -> dict[str, float]:
 def text_of(found: dict[str, dict[str, float]]) -> str:
     """The table: what an iteration costs, and what tracing added to it."""
     rows = [
-        [f"{name}, {way}", per, per - ways["off"] if way != "off" else float("nan")] for name, ways in found.items() for way, per in ways.items()
+        [f"{name}, {way}", per, per - ways["off"] if way != "off" else float("nan")]
+        for name, ways in found.items()
+        for way, per in ways.items()
     ]
     return table("One tool call an iteration, with and without tracing", ["", "us/iteration", "added"], rows)
 

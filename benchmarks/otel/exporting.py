@@ -1,4 +1,4 @@
-"""The SDK's provider for the subjects that trace over OpenTelemetry: the usual batches in the background, to an exporter that only counts."""
+"""The SDK's provider for subjects that trace over OpenTelemetry: batches in the background, to an exporter that only counts."""
 
 from __future__ import annotations
 

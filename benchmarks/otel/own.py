@@ -1,4 +1,4 @@
-"""agentfp: no tracing, the span of each model call and each tool call, the same with a span around each iteration, and a sink that does nothing."""
+"""agentfp: no tracing, a sink that does nothing, the least that the SDK costs, and its own tracing with two and three spans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from agentfp_otel import Otel
 from benchmarks.otel.exporting import provider
 from benchmarks.otel.subject import report
 from benchmarks.turns import CountingModel, OwnTurn
-
 
 CHAT = (
     "chat counting",

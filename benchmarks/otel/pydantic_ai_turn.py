@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from benchmarks.otel.exporting import provider
@@ -13,7 +14,7 @@ from benchmarks.peers.pydantic_ai_turn import PydanticAiTurn, counting_model
 class Traced(PydanticAiTurn):
     def __init__(self, settings: InstrumentationSettings) -> None:
         super().__init__()
-        self.agent = Agent(counting_model(0), tools=[self.lookup], instrument=settings)
+        self.agent = Agent(counting_model(0), tools=[self.lookup], capabilities=[Instrumentation(settings)])
 
 
 if __name__ == "__main__":

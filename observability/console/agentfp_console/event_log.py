@@ -51,7 +51,7 @@ class EventLog(Plugin):
         """
 
         logger: Any = "agentfp.events"
-        levels: dict[str, int | str] = {}
+        levels: dict[str, int | str] = pydantic.Field(default_factory=dict)
         max_queue: int = pydantic.Field(default=10_000, gt=0)
         flush_seconds: float = pydantic.Field(default=5.0, gt=0)
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import pydantic
+
 from agentfp.plugin import ExportedEvent, Plugin, hookimpl
 from agentfp_console.thinking import HANDLERS, Status, ThinkingState
 
@@ -34,7 +36,7 @@ class StatusLine(Plugin):
 
         content: bool = False
         on_line: OnLine | None = None
-        templates: dict[str, str] = {}
+        templates: dict[str, str] = pydantic.Field(default_factory=dict)
         app_name: str = "Agent"
 
     def exports(self, name: str) -> bool:

@@ -50,9 +50,8 @@ class Contents:
         messages, count = self._newest()
         attributes[names.INPUT_MESSAGES] = messages
         attributes["agentfp.request.messages_shown"] = count
-        for key, text in ((names.INSTRUCTIONS, self._instructions()), (names.TOOL_DEFINITIONS, self._definitions())):
-            if text is not None:
-                attributes[key] = text
+        found = {names.INSTRUCTIONS: self._instructions(), names.TOOL_DEFINITIONS: self._definitions()}
+        attributes.update({key: text for key, text in found.items() if text is not None})
         settings = _parsed(self._params or "{}").get("settings", {})
         for field, key in PARAMETERS.items():
             value = settings.get(field)

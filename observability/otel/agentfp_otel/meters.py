@@ -44,11 +44,12 @@ class Meters:
                 "cache_write_tokens": tokens(f"{usage}cache_write.input_tokens", "Of the input, written to it."),
                 "thinking_tokens": tokens(f"{usage}reasoning.output_tokens", "Of the output, spent on thinking."),
             }
-            calls = {"unit": "{call}", "explicit_bucket_boundaries_advisory": CALLS}
-            self._inference_calls = meter.create_histogram(
-                "gen_ai.invoke_agent.inference_calls", description="Model calls of a turn.", **calls
-            )
-            self._tool_calls = meter.create_histogram("gen_ai.invoke_agent.tool_calls", description="Tool calls of a turn.", **calls)
+
+            def calls(name: str, what: str) -> Any:
+                return meter.create_histogram(name, "{call}", what, explicit_bucket_boundaries_advisory=CALLS)
+
+            self._inference_calls = calls("gen_ai.invoke_agent.inference_calls", "Model calls of a turn.")
+            self._tool_calls = calls("gen_ai.invoke_agent.tool_calls", "Tool calls of a turn.")
         else:
             self._usage = meter.create_histogram(
                 "gen_ai.client.token.usage", "{token}", "Tokens of a model call.", explicit_bucket_boundaries_advisory=TOKENS
@@ -89,9 +90,9 @@ class Meters:
             self._inference_calls.record(calls[0], {names.AGENT: agent})
             self._tool_calls.record(calls[1], {names.AGENT: agent})
 
-    def usd(self, provider: str, model: str, usd: float) -> None:
+    def usd(self, labels: Mapping[str, Any], usd: float) -> None:
         """A call was priced."""
-        self._usd.add(usd, {names.PROVIDER: provider, names.REQUEST_MODEL: model})
+        self._usd.add(usd, labels)
 
     def check(self, action: str) -> None:
         """An answer was judged by its evidence."""

@@ -1,7 +1,7 @@
 """The names under which things stand on spans and metrics: one table for each version of the conventions.
 
-The constants of the ``opentelemetry-semantic-conventions`` package are not used: its GenAI part is deprecated in favour of a repository that
-has no Python package.
+The constants of the ``opentelemetry-semantic-conventions`` package are not used: its GenAI part is deprecated in favour of a repository
+that has no Python package.
 """
 
 from __future__ import annotations

@@ -9,28 +9,18 @@ TEXT = 256
 ITEMS = 20
 ON_ROOT = frozenset(
     {
-        "agentfp.pause.request",
         "agentfp.pause.resume",
         "agentfp.pause.answered",
         "agentfp.answer.refused",
-        "agentfp.answer.assessed",
         "agentfp.agent.budget_exhausted",
         "agentfp.cost.limit_hit",
-        "agentfp.evidence.checked",
         "agentfp.findings.contingent",
-        "agentfp.error.fatal",
-        "agentfp.run.cancelled",
         "agentfp.run.stop_requested",
     }
 )
-ON_CHAT = ("agentfp.error.", "agentfp.reliability.", "agentfp.fallback.", "agentfp.model.call_failed", "agentfp.agent.thinking_omitted")
-JUDGING = frozenset(
-    {"agentfp.evidence.checked", "agentfp.answer.drafted", "agentfp.answer.not_assessed", "agentfp.answer.assessed", "agentfp.agent.output_attempt"}
-)
-"""What is filed while a would-be answer is judged."""
+ON_CHAT = ("agentfp.error.", "agentfp.reliability.", "agentfp.fallback.", "agentfp.agent.thinking_omitted")
 SILENT = frozenset(
     {
-        "agentfp.context.blob",
         "agentfp.message.repaired",
         "agentfp.stream.thinking_end",
         "agentfp.stream.draft_discarded",
@@ -39,6 +29,47 @@ SILENT = frozenset(
     }
 )
 """Events that say nothing that the spans do not."""
+
+
+STRUCTURE = frozenset(
+    {
+        "agentfp.agent.run_configured",
+        "agentfp.agent.turn_start",
+        "agentfp.agent.turn_end",
+        "agentfp.answer.assessed",
+        "agentfp.approval.decided",
+        "agentfp.context.served",
+        "agentfp.cost.tick",
+        "agentfp.error.fatal",
+        "agentfp.evidence.checked",
+        "agentfp.model.call_failed",
+        "agentfp.model.helper_replied",
+        "agentfp.pause.request",
+        "agentfp.run.cancelled",
+        "agentfp.run.ended",
+        "agentfp.stream.llm_end",
+        "agentfp.tool.dispatched",
+        "agentfp.tool.ended",
+        "agentfp.tool.started",
+    }
+)
+"""Events that spans are made of, also where nothing is noted."""
+
+
+def wanted(name: str, *, noted: bool, content: bool, iterations: bool) -> bool:
+    """Whether anything comes of events of a name.
+
+    Args:
+        name: of the event.
+        noted: whether decisions stand on spans or in logs.
+        content: whether texts stand on spans.
+        iterations: whether iterations have spans.
+    """
+    if name in ("agentfp.context.blob", "agentfp.message.added"):
+        return content
+    if name in ("agentfp.agent.iteration_start", "agentfp.agent.iteration_end"):
+        return iterations
+    return name in STRUCTURE or (noted and name not in SILENT)
 
 
 def attributes_of(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from agentfp_otel.kit import Kit, Pauses
 from agentfp_otel.logs import Logs
 from agentfp_otel.meters import Meters
 from agentfp_otel.names import SpanNames, conventions
+from agentfp_otel.notes import wanted
 from agentfp_otel.profiles import Profiles
-from agentfp_otel.run_spans import wanted
 from agentfp_otel.settings import OtelSettings
 from agentfp_otel.tree import Tree
 
@@ -49,7 +49,9 @@ class Otel(Plugin):
 
     def exports(self, name: str) -> bool:
         """Whether anything comes of events of a name."""
-        return wanted(name, self._kit)
+        settings = self.settings
+        noted = settings.explainability or settings.logs
+        return wanted(name, noted=noted, content=settings.content, iterations=settings.iteration_spans)
 
     @hookimpl
     def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:

@@ -66,7 +66,7 @@ class CountedExport(SpanProcessor):
 
     def shutdown(self) -> None:
         """Send what waits, and stop."""
-        self._batches.shutdown()
+        self._batches.shutdown()  # type: ignore[no-untyped-call]
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Send what waits."""

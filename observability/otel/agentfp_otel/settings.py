@@ -41,9 +41,9 @@ class OtelSettings(Plugin.Settings):
     metrics: bool = True
     logs: bool = False
     endpoint: str | None = None
-    headers: dict[str, pydantic.SecretStr] = {}
+    headers: dict[str, pydantic.SecretStr] = pydantic.Field(default_factory=dict)
     service_name: str = "agentfp"
-    resource: dict[str, str] = {}
+    resource: dict[str, str] = pydantic.Field(default_factory=dict)
     flush_seconds: float = pydantic.Field(default=5.0, gt=0)
     tracer_provider: Any = None
     meter_provider: Any = None

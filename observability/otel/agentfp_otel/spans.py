@@ -32,7 +32,20 @@ class OpenSpan:
         links: other spans it has to do with.
     """
 
-    __slots__ = ("_begun", "_context", "_links", "_notes", "_parent", "_profiles", "_tracer", "attributes", "client", "kind", "name", "start_ns")
+    __slots__ = (
+        "_begun",
+        "_context",
+        "_links",
+        "_notes",
+        "_parent",
+        "_profiles",
+        "_tracer",
+        "attributes",
+        "client",
+        "kind",
+        "name",
+        "start_ns",
+    )
 
     def __init__(
         self,

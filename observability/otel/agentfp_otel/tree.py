@@ -41,4 +41,4 @@ class Tree:
         outer = self._runs.get(header.parent_run or "")
         if outer is None:
             return self._caller
-        return outer.calls.get(header.path[-1]) or outer.root
+        return outer.span_of_call(header.path[-1])
