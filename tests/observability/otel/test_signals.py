@@ -249,7 +249,7 @@ async def test_model_calls_of_plugins_have_spans_with_their_purpose() -> None:
 
         @hookimpl(phase="judge")
         async def after_result(self, run: Run[Any]) -> None:
-            await run.call_model(ModelRequest("", (Message("m", "user", "?", 1),)), purpose="judge", model=small)
+            await run.call_model(ModelRequest(system="", messages=(Message("m", "user", "?", 1),)), purpose="judge", model=small)
 
     small = ScriptedModel(["yes"], name="small")
     backend = Backend()
