@@ -144,5 +144,8 @@ QUIET = frozenset({"ts_ns", "offset_ns", "record_id", "seq", "source", "turn"})
 
 
 def _word(value: Any) -> str:
-    text = str(value)
+    """A value in a line: a list of more than plain words by its length alone, for it stands in the fields."""
+    if isinstance(value, (list, tuple)) and not all(isinstance(item, str) for item in value):
+        return f"[{len(value)}]"
+    text = ",".join(value) if isinstance(value, (list, tuple)) else str(value)
     return repr(text) if not text or any(c.isspace() or not c.isprintable() or c in "=\"'" for c in text) else text
