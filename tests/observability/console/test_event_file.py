@@ -101,7 +101,13 @@ def test_domains_that_there_are_not_are_refused_with_the_nearest(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("settings", "says"),
-    [({"path": ""}, "empty"), ({"max_bytes": 0}, "max_bytes"), ({"keep": 0}, "keep"), ({"fsync": "always"}, "fsync"), ({"paths": "x"}, "path")],
+    [
+        ({"path": ""}, "empty"),
+        ({"max_bytes": 0}, "max_bytes"),
+        ({"keep": 0}, "keep"),
+        ({"fsync": "always"}, "fsync"),
+        ({"paths": "x"}, "path"),
+    ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says):

@@ -104,9 +104,7 @@ def test_a_question_comes_before_everything_else() -> None:
     assert after(paused("Approve?"), ("run.ended", None, {"status": "paused"})) == "Waiting for you: Approve?"
 
 
-@pytest.mark.parametrize(
-    "over", [("agent.turn_end",), ("error.fatal", None, {"scope": "run"}), ("run.ended", None, {"status": "failed"})]
-)
+@pytest.mark.parametrize("over", [("agent.turn_end",), ("error.fatal", None, {"scope": "run"}), ("run.ended", None, {"status": "failed"})])
 def test_the_end_of_a_run_clears_the_line(over: tuple[Any, ...]) -> None:
     assert after(THINKING, started("a"), paused("?"), over) is None
 

@@ -54,7 +54,8 @@ async def test_the_environment_may_ask_for_the_newest(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [("bedrock", "aws.bedrock"), ("gemini", "gcp.gemini"), ("mistral", "mistral_ai"), ("openai", "openai"), ("own", "own")]
+    ("ours", "theirs"),
+    [("bedrock", "aws.bedrock"), ("gemini", "gcp.gemini"), ("mistral", "mistral_ai"), ("openai", "openai"), ("own", "own")],
 )
 async def test_providers_have_their_well_known_names(ours: str, theirs: str) -> None:
     backend = Backend()
@@ -116,7 +117,7 @@ async def test_metrics_can_be_left_out() -> None:
     assert not backend.metrics()
 
 
-PRICES = {"script": Prices(input=Decimal("3"), output=Decimal("15"))}
+PRICES = {"script": Prices(input=Decimal(3), output=Decimal(15))}
 
 
 async def test_costs_stand_on_the_call_and_on_the_turn() -> None:
@@ -299,7 +300,9 @@ async def test_the_names_of_other_backends_stand_beside_the_conventions_ones() -
     who = Identity(principal="ann")
     await agent(backend, call("look", id="c1", x=1), ANTHROPIC).run("go", session_id="s-1", identity=who)
     root, chat, ran = [attributes(backend.named(name)[-1]) for name in ("invoke_agent", "chat", "execute_tool")]
-    kinds = [[span[key] for span in (root, chat, ran)] for key in ("openinference.span.kind", "langfuse.observation.type", "langsmith.span.kind")]
+    kinds = [
+        [span[key] for span in (root, chat, ran)] for key in ("openinference.span.kind", "langfuse.observation.type", "langsmith.span.kind")
+    ]
     assert kinds == [["AGENT", "LLM", "TOOL"], ["agent", "generation", "tool"], ["chain", "llm", "tool"]]
     assert chat["llm.model_name"] == "script"
     assert chat["llm.token_count.prompt"] == chat["gen_ai.usage.input_tokens"] == 110

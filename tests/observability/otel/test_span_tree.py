@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
@@ -65,7 +66,7 @@ async def test_twenty_runs_at_once_are_twenty_traces(caplog: pytest.LogCaptureFi
     results: dict[int, Any] = {}
 
     async def one(number: int) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         results[number] = await agents[number].run(f"go {number}")
 
     async with anyio.create_task_group() as tasks:
