@@ -361,6 +361,7 @@ async def test_a_sink_gets_the_events_that_it_wants() -> None:
     result = await answering(call("look"), "done", tools=[look], plugins=[Picky(got=got)]).run("go")
     names = ["agentfp.tool.started", "agentfp.tool.dispatched", "agentfp.tool.ended", "agentfp.run.ended"]
     assert [event.name for event in got] == names
+    assert result.deliveries is not None
     assert result.deliveries.delivered == len(names)
 
 
@@ -385,4 +386,5 @@ async def test_the_end_of_a_run_reaches_a_sink_behind_one_that_hangs(at: str) ->
     result = await answering("done", plugins=[Hanging(at=at), Direct(got=got)], delivery=options).run("go")
     assert [event.name for event in got].count("agentfp.run.ended") == 1
     assert got[-1].name == "agentfp.run.ended"
+    assert result.deliveries is not None
     assert result.deliveries.dropped

@@ -126,14 +126,14 @@ class Worker:
                 self._work(items, dropped)
             except Exception as raised:  # a batch that cannot be written is lost; the next one may do better
                 error = raised
+            if error is not None:
+                self._report(error, len(items))
             with self._changed:
                 self._working = 0
                 self._done += 0 if error else len(items)
                 self._failed += len(items) if error else 0
                 self._last_error = type(error).__name__ if error else self._last_error
                 self._changed.notify_all()
-            if error is not None:
-                self._report(error, len(items))
 
     def _wait(self) -> None:
         """Until there is a batch, its first event has waited long enough, or somebody is waiting for the thread."""
@@ -192,4 +192,7 @@ class Worker:
                 return True
             self._closed = True
             self._changed.notify_all()
-            return self._changed.wait_for(lambda: self._thread is None, seconds)
+            ended = self._changed.wait_for(lambda: self._thread is None, seconds)
+        if ended:
+            thread.join(seconds)
+        return ended

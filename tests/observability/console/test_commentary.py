@@ -7,11 +7,12 @@ from typing import Any, get_args
 import pytest
 
 from agentfp import Agent, Limits, tool
-from agentfp.events import CATALOG, AppEvent, Event, ToolEnded
+from agentfp.events import CATALOG, AppEvent, Event
 from agentfp.plugin import Deny, ExportedEvent, Plugin, SegmentHeader, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_console import commentary, narrate
 from agentfp_console.commentary import BY_WORD, SIMPLE, SKIPPED, TEMPLATES, UNKNOWN, Commentator, key_for
+from agentfp_core.events.tool import Outcome
 from agentfp_evidence import Evidence
 
 pytestmark = pytest.mark.anyio
@@ -43,10 +44,6 @@ def test_every_event_of_the_library_is_told_or_passed_over() -> None:
 
 
 def test_every_outcome_of_a_call_has_a_sentence() -> None:
-    outcomes = get_args(ToolEnded.__annotations__["outcome"]) or ()
-    del outcomes
-    from agentfp_core.events.tool import Outcome
-
     assert all(f"tool.{outcome}" in TEMPLATES for outcome in get_args(Outcome))
 
 

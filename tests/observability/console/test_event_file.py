@@ -88,6 +88,7 @@ async def test_domains_and_names_choose(tmp_path: Path) -> None:
         result = await agent.run("go")
         await agent.shutdown()
         assert {line["type"].removeprefix("agentfp.") for line in read_events(path)} == wanted
+        assert result.deliveries is not None
         assert file.stats.accepted == result.deliveries.delivered == len(list(read_events(path)))
 
 
@@ -286,6 +287,7 @@ async def test_a_disk_that_hangs_delays_no_run_and_what_is_dropped_is_told(tmp_p
     agent, file = writing(tmp_path / "a", *["done"] * 4, batch=1, batch_seconds=0, max_queue=10, flush_seconds=0.05)
     for _ in range(4):
         result = await agent.run("go")
+        assert result.deliveries is not None
         assert result.deliveries.dropped == 0
     assert not free.is_set()
     assert not await file.flush()

@@ -115,7 +115,7 @@ def test_a_listener_that_failed_is_no_end_of_a_run() -> None:
 
 def test_templates_and_the_ladder_between_them() -> None:
     templates = {"tool.tool_a": "Looking…", "tool.tool_a.progress.generic": "{progress_count} of {app_name}", "idle": "Hm {nobody}"}
-    state = {"templates": templates, "app_name": "Desk"}
+    state: dict[str, Any] = {"templates": templates, "app_name": "Desk"}
     assert after(THINKING, **state) == "Hm {nobody}"
     assert after(started("a"), **state) == "Looking…"
     assert after(started("b"), **state) == "Using tool_b…"
@@ -198,6 +198,7 @@ async def test_a_paused_run_says_what_it_waits_for() -> None:
     assert status == "paused"
     assert line is not None
     assert line.startswith("Waiting for you: ")
+    assert paused_run.pause is not None
     await agent.resume(paused_run.pause, approve(by="ann"))
     assert lines[-1][:2] == (None, "none")
 

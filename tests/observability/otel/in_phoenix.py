@@ -1,7 +1,7 @@
 """Reads a trace back from a real Phoenix server: `python -m tests.observability.otel.in_phoenix [--python PATH]`.
 
-Not part of the test suite: Phoenix is 600 MB in an environment of its own, made once under ${AGENTFP_PEERS:-~/.cache/agentfp-peers}, and takes
-half a minute to start. `--python` names an environment that has it.
+Not part of the test suite: Phoenix is 600 MB in an environment of its own, made once under ${AGENTFP_PEERS:-~/.cache/agentfp-peers}, and
+takes half a minute to start. `--python` names an environment that has it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ async def run_all(url: str) -> None:
     ]
     async with anyio.create_task_group() as tasks:
         for number, agent in enumerate(agents):
-            tasks.start_soon(lambda a=agent, n=number: a.run("What do they cost?", session_id=f"session-{n}"))
+            tasks.start_soon(partial(agent.run, "What do they cost?", session_id=f"session-{number}"))
     await agents[0].shutdown()
     assert otel.counts.exported == otel.counts.ended == RUNS * SPANS, otel.counts
 
@@ -103,7 +104,7 @@ def spans_of(url: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
-        parameters = {"limit": 100, **({"cursor": cursor} if cursor else {})}
+        parameters: dict[str, Any] = {"limit": 100, **({"cursor": cursor} if cursor else {})}
         answer = httpx.get(f"{url}/v1/projects/{PROJECT}/spans", params=parameters, timeout=30)
         answer.raise_for_status()
         found += answer.json()["data"]

@@ -1,4 +1,4 @@
-"""Traces at a real receiver, and backends that are down, slow, or make no sense: they delay no run and break none, and losses are counted."""
+"""Traces at a real receiver; backends that are down, slow, or make no sense delay no run and break none, and losses are counted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
@@ -195,7 +195,8 @@ async def test_an_endpoint_that_is_no_help_breaks_no_run(what: str, caplog: pyte
         with anyio.fail_after(10):
             await made.shutdown()
         assert otel.counts.exported == 0
-        await anyio.to_thread.run_sync(otel._own.tracer_provider.shutdown)
+        own: Any = otel._own
+        await anyio.to_thread.run_sync(own.tracer_provider.shutdown)
     assert otel.counts.failed + otel.counts.open == otel.counts.ended == 9
 
 
@@ -224,14 +225,18 @@ async def test_without_any_provider_nothing_happens() -> None:
     assert otel.counts is None
 
 
+def _wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
 async def test_a_process_that_goes_on_for_long_sends_without_being_asked() -> None:
     with receiver() as received:
         provider = TracerProvider(shutdown_on_exit=False)
         exporter = OTLPSpanExporter(f"{received.url}/v1/traces")
         provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=20))
         await traced(Otel(tracer_provider=provider)).run("go")
-        until = time.monotonic() + 10
-        while len(received.spans()) < 9 and time.monotonic() < until:
-            await anyio.sleep(0.02)
+        await anyio.to_thread.run_sync(_wait_for, lambda: len(received.spans()) == 9)
         assert len(received.spans()) == 9
         await anyio.to_thread.run_sync(provider.shutdown)

@@ -1,4 +1,4 @@
-"""What stands on spans besides the tree: verdicts, decisions, tokens under each version of the conventions; metrics; logs; other backends' names."""
+"""What stands on spans besides the tree: verdicts, decisions, tokens under each version of the conventions; metrics, logs, profiles."""
 
 from __future__ import annotations
 
@@ -146,6 +146,7 @@ async def test_the_verdict_on_the_evidence_and_its_counts() -> None:
     script = [call("price"), "It costs 1234, down from 777."]
     result = await agent(backend, *script, tools=[price], plugins=[Evidence(on_unsupported="flag")]).run("What does it cost?")
     report = Evidence.report(result)
+    assert report is not None
     root = backend.one("invoke_agent")
     seen = attributes(root)
     assert seen["agentfp.evidence.action"] == "flagged"

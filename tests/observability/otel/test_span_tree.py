@@ -349,6 +349,7 @@ async def test_a_paused_run_and_the_one_that_goes_on_with_it(answer: Any) -> Non
     check_whole(backend.spans)
     backend.kept.spans.clear()
 
+    assert paused.pause is not None
     result = await made.resume(Pause.from_json(paused.pause.to_json()), answer)
     assert result.status == "answered"
     root = backend.one("invoke_agent")
@@ -370,6 +371,7 @@ async def test_another_process_goes_on_without_a_link() -> None:
     backend, elsewhere = Backend(), Backend()
     paused = await agent(backend, call("shut", id="c1", port=3), "done", tools=[shut]).run("go")
     made = agent(elsewhere, "done", tools=[shut])
+    assert paused.pause is not None
     await made.resume(Pause.from_json(paused.pause.to_json()), approve(by="ann"))
     root = elsewhere.one("invoke_agent")
     assert not root.links
@@ -405,6 +407,7 @@ async def test_a_sink_that_hangs_leaves_no_span_open_and_what_was_dropped_is_tol
     assert result.status == "answered"
     root = backend.one("invoke_agent")
     assert attributes(root)["agentfp.run.status"] == "answered"
+    assert result.deliveries is not None
     assert result.deliveries.dropped
 
 

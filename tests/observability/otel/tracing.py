@@ -44,7 +44,7 @@ class Backend:
         self.tracing.add_span_processor(SimpleSpanProcessor(self.kept))
         self.reader = InMemoryMetricReader()
         self.metering = MeterProvider([self.reader], shutdown_on_exit=False)
-        self.log_exporter = InMemoryLogRecordExporter()
+        self.log_exporter: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
         self.logging = LoggerProvider(shutdown_on_exit=False)
         self.logging.add_log_record_processor(SimpleLogRecordProcessor(self.log_exporter))
         self.otel = Otel(tracer_provider=self.tracing, meter_provider=self.metering, logger_provider=self.logging, **settings)
@@ -91,13 +91,13 @@ def events(span: ReadableSpan) -> dict[str, dict[str, Any]]:
 def span_id(span: ReadableSpan) -> int:
     """The id of a span."""
     assert span.context is not None
-    return span.context.span_id
+    return int(span.context.span_id)
 
 
 def trace_id(span: ReadableSpan) -> int:
     """The id of a span's trace."""
     assert span.context is not None
-    return span.context.trace_id
+    return int(span.context.trace_id)
 
 
 def tree(spans: Sequence[ReadableSpan]) -> list[Any]:
