@@ -172,7 +172,7 @@ class Delivery:
         self.plugins = frozenset(impl.plugin for impl in impls)
         self._states: dict[str, dict[Any, Any]] = {name: {} for name in self.plugins}
         self._sinks = [_Sink(impl, plugins[impl.plugin], self._states[impl.plugin]) for impl in impls]
-        self._sinks_of: dict[tuple[str, bool], tuple[_Sink, ...]] = {}
+        self._sinks_of: dict[str, tuple[_Sink, ...]] = {}
         self._handing: tuple[Event, tuple[_Sink, ...], int] | None = None
         self.wants_transient = any(sink.transient for sink in self._sinks)
         self.delivered = 0
@@ -186,10 +186,10 @@ class Delivery:
 
     def put(self, event: Event, header: SegmentHeader, mask: Callable[[Event], Event]) -> None:
         """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
-        name, transient = event[1], event[0] < 0
-        sinks = self._sinks_of.get((name, transient))
+        name = event[1]
+        sinks = self._sinks_of.get(name)
         if sinks is None:
-            sinks = self._sinks_of[name, transient] = tuple([sink for sink in self._sinks if sink.wants(name, transient)])
+            sinks = self._sinks_of[name] = tuple([sink for sink in self._sinks if sink.wants(name, event[0] < 0)])
         if not sinks:
             return
         queue = self._queue
@@ -227,7 +227,7 @@ class Delivery:
             except Exception:  # what cannot be masked is not handed out
                 self.dropped += 1
                 continue
-            sinks = self._sinks_of[name, event[0] < 0]
+            sinks = self._sinks_of[name]
             lean = ExportedEvent(event, header, full=False)
             try:
                 for place, sink in enumerate(sinks):
@@ -287,7 +287,7 @@ class Delivery:
         handing = self._handing
         if self._queue:
             event, header, mask = self._queue[-1]
-            sinks = self._sinks_of[event.name, event.seq < 0]
+            sinks = self._sinks_of[event.name]
         elif handing is not None:
             event, header, mask = handing[0], self._run.header, self._run.mask
             sinks = handing[1][handing[2] :]

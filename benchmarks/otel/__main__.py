@@ -50,7 +50,7 @@ def text_of(found: dict[str, dict[str, float]]) -> str:
         for name, ways in found.items()
         for way, per in ways.items()
     ]
-    return table("One tool call an iteration, with and without tracing", ["", "us/iteration", "added"], rows)
+    return table("One tool call an iteration, with and without tracing", ["", "CPU us/iteration", "added"], rows)
 
 
 if __name__ == "__main__":

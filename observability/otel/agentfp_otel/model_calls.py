@@ -39,7 +39,8 @@ class ModelCalls:
 
     def served(self, event: ExportedEvent) -> None:
         """A request went to the model. Fields that the event leaves out are as in the request before."""
-        self.settle()
+        if self._replied is not None:
+            self.settle()
         self.count += 1
         data = event.data
         if data.get("provider") is not None:
@@ -75,7 +76,7 @@ class ModelCalls:
         if data.get("response_id") is not None:
             chat.attributes[names.RESPONSE_ID] = data["response_id"]
         self._count_tokens(chat, data)
-        self._replied = (chat, event.ts_ns, data, self._labels())
+        self._replied = (chat, event.ts_ns, data, {} if self._kit.meters is None else self._labels())
         self.reply_ns = event.ts_ns
 
     def helper_replied(self, event: ExportedEvent) -> None:

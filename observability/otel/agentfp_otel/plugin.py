@@ -56,10 +56,10 @@ class Otel(Plugin):
     @hookimpl
     def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:
         """Take an event into the tree of its run. Here, in the run's own delivery, the caller's span is still the current one."""
-        tree: Tree | None = state.get("tree")
-        if tree is None:
-            tree = state["tree"] = Tree(self._kit, get_current())
-        tree.handle(event)
+        handle = state.get("handle")
+        if handle is None:
+            handle = state["handle"] = Tree(self._kit, get_current()).handle
+        handle(event)
 
     def replay(self, source: MemoSource) -> int:
         """Trace a run that was recorded: the same spans, at the times when it happened.

@@ -28,10 +28,15 @@ class RunSpans:
         kit: what spans are made with.
         parent: what its root hangs from.
         event: the first one of the leg.
+        over: is called with its last one.
+
+    Attributes:
+        handlers: what is done with an event, by its name; any other is noted, those of plugins included.
     """
 
-    def __init__(self, kit: Kit, parent: OpenSpan | Context, event: ExportedEvent) -> None:
+    def __init__(self, kit: Kit, parent: OpenSpan | Context, event: ExportedEvent, over: Callable[[ExportedEvent], None]) -> None:
         self._kit = kit
+        self._over = over
         header = self.header = event.header
         data: Mapping[str, Any] = event.data if event.name == "agentfp.agent.run_configured" else {}
         self._agent = header.agent_id or data.get("agent_id", "agent")
@@ -55,10 +60,9 @@ class RunSpans:
         self._error: str | None = None
         self._cancelled: str | None = None
         self._asked = False
-        self._handlers = self._table()
+        self.handlers = self._table()
 
     def _table(self) -> Mapping[str, Callable[[ExportedEvent], None]]:
-        """What is done with an event. Any other becomes a note, those of plugins included."""
         models, tools, answers = self._models, self._tools, self._answers
         return {
             "agentfp.agent.run_configured": self._configured,
@@ -91,13 +95,9 @@ class RunSpans:
             "agentfp.tool.started": self._tool_started,
         }
 
-    def handle(self, event: ExportedEvent) -> None:
-        """Take an event in."""
-        handler = self._handlers.get(event.name)
-        if handler is not None:
-            handler(event)
-        else:
-            self._place.note(event, self._span_of(event))
+    def note(self, event: ExportedEvent) -> None:
+        """Take in an event that no handler is for."""
+        self._place.note(event, self._span_of(event))
 
     def span_of_call(self, call_id: str) -> OpenSpan:
         """What a run hangs from that is nested under a call."""
@@ -150,6 +150,7 @@ class RunSpans:
 
     def _ended(self, event: ExportedEvent) -> None:
         """The leg is over: what is still open ends with it, and the root last."""
+        self._over(event)
         data = event.data
         status = data.get("status", "failed")
         waiting = self._close(event.ts_ns, paused=status == "paused")

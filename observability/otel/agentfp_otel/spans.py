@@ -87,7 +87,7 @@ class OpenSpan:
                 self.name,
                 parent.context if isinstance(parent, OpenSpan) else parent,
                 SpanKind.CLIENT if self.client else SpanKind.INTERNAL,
-                self._profiles.add(self.kind, self.attributes),
+                self._profiles.add(self.kind, self.attributes) if self._profiles else self.attributes,
                 self._links,
                 self.start_ns,
             )

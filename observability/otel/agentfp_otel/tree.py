@@ -28,12 +28,19 @@ class Tree:
         run_id = event.header.run_id
         spans = self._runs.get(run_id)
         if spans is None:
-            spans = self._runs[run_id] = RunSpans(self._kit, self._parent(event), event)
-        if event.name == "agentfp.run.ended":
-            del self._runs[run_id]
-            for nested in [other for other in self._runs.values() if other.header.path[: len(event.header.path)] == event.header.path]:
-                nested.broken_off(event.ts_ns)
-        spans.handle(event)
+            spans = self._runs[run_id] = RunSpans(self._kit, self._parent(event), event, self._over)
+        handler = spans.handlers.get(event.name)
+        if handler is not None:
+            handler(event)
+        else:
+            spans.note(event)
+
+    def _over(self, event: ExportedEvent) -> None:
+        """A leg is over: those nested in it whose end never came are broken off."""
+        path = event.header.path
+        del self._runs[event.header.run_id]
+        for nested in [other for other in self._runs.values() if other.header.path[: len(path)] == path]:
+            nested.broken_off(event.ts_ns)
 
     def _parent(self, event: ExportedEvent) -> OpenSpan | Context:
         """By the record: the call that a nested run was made for."""
