@@ -13,7 +13,6 @@ import anyio.lowlevel
 
 from agentfp_core.cancelling import stray
 from agentfp_core.errors import ConfigError
-from agentfp_core.patterns import matcher
 from agentfp_core.redaction import full_data, lean_data
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class DeliveryStats:
 class _Sink:
     """One ``export_event`` hook in one run."""
 
-    __slots__ = ("call", "content", "fits", "is_async", "plugin", "state", "transient")
+    __slots__ = ("call", "content", "exports", "is_async", "plugin", "state", "transient")
 
     def __init__(self, impl: Impl, plugin: Plugin, state: dict[Any, Any]) -> None:
         self.call = impl.call
@@ -141,14 +140,14 @@ class _Sink:
         self.plugin = impl.plugin
         self.content = plugin.sees_content
         self.transient = plugin.transient
-        self.fits = [matcher(pattern) for pattern in plugin.export_events]
+        self.exports = plugin.exports
         self.state = state
 
     def wants(self, name: str, transient: bool) -> bool:
         """Whether it gets events of a name."""
         if transient and not self.transient:
             return False
-        return not self.fits or any(fits(name) for fits in self.fits)
+        return self.exports(name)
 
 
 class Delivery:
@@ -173,7 +172,7 @@ class Delivery:
         self.plugins = frozenset(impl.plugin for impl in impls)
         self._states: dict[str, dict[Any, Any]] = {name: {} for name in self.plugins}
         self._sinks = [_Sink(impl, plugins[impl.plugin], self._states[impl.plugin]) for impl in impls]
-        self._sinks_of: dict[tuple[str, bool], tuple[_Sink, ...]] = {}
+        self._sinks_of: dict[str, tuple[_Sink, ...]] = {}
         self._handing: tuple[Event, tuple[_Sink, ...], int] | None = None
         self.wants_transient = any(sink.transient for sink in self._sinks)
         self.delivered = 0
@@ -187,10 +186,10 @@ class Delivery:
 
     def put(self, event: Event, header: SegmentHeader, mask: Callable[[Event], Event]) -> None:
         """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
-        name, transient = event[1], event[0] < 0
-        sinks = self._sinks_of.get((name, transient))
+        name = event[1]
+        sinks = self._sinks_of.get(name)
         if sinks is None:
-            sinks = self._sinks_of[name, transient] = tuple([sink for sink in self._sinks if sink.wants(name, transient)])
+            sinks = self._sinks_of[name] = tuple([sink for sink in self._sinks if sink.wants(name, event[0] < 0)])
         if not sinks:
             return
         queue = self._queue
@@ -228,7 +227,7 @@ class Delivery:
             except Exception:  # what cannot be masked is not handed out
                 self.dropped += 1
                 continue
-            sinks = self._sinks_of[name, event[0] < 0]
+            sinks = self._sinks_of[name]
             lean = ExportedEvent(event, header, full=False)
             try:
                 for place, sink in enumerate(sinks):
@@ -288,7 +287,7 @@ class Delivery:
         handing = self._handing
         if self._queue:
             event, header, mask = self._queue[-1]
-            sinks = self._sinks_of[event.name, event.seq < 0]
+            sinks = self._sinks_of[event.name]
         elif handing is not None:
             event, header, mask = handing[0], self._run.header, self._run.mask
             sinks = handing[1][handing[2] :]

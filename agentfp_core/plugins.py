@@ -46,8 +46,6 @@ class Plugin:
     """Names (or ``domain.*`` patterns) of the events that ``fold`` reads; empty for no memo."""
     transient: ClassVar[bool] = False
     """Whether its ``export_event`` gets transient events too, such as tokens; they are built for it then."""
-    export_events: ClassVar[tuple[str, ...]] = ()
-    """Names (or ``domain.*`` patterns) of the events that its ``export_event`` gets; empty for all."""
 
     class Settings(pydantic.BaseModel):
         """Settings of a plugin; unknown fields are refused."""
@@ -68,6 +66,14 @@ class Plugin:
     def sees_content(self) -> bool:
         """Whether ``export_event`` gets what people, models and tools wrote: the setting ``content``, off by default."""
         return bool(getattr(self.settings, "content", False))
+
+    def exports(self, name: str) -> bool:
+        """Whether ``export_event`` gets events of a name; asked once a run and name. What nobody wants is not queued.
+
+        Args:
+            name: of the event.
+        """
+        return True
 
     @property
     def refuse_on_failure(self) -> bool:

@@ -295,13 +295,29 @@ def full_data(payload: Payload) -> dict[str, Any]:
 
 
 def _data(payload: Any, *, full: bool) -> dict[str, Any]:
+    plain, parts = _full_fields(type(payload)) if full else _lean_fields(type(payload))
     data: dict[str, Any] = {}
-    for name, mark in _plan(type(payload)):
+    for name in plain:
         value = getattr(payload, name)
-        if value is None or (mark is Mark.CONTENT and not full):
-            continue
-        if isinstance(mark, Mark):
-            data[name] = list(value) if isinstance(value, tuple) else value
-        else:
+        if value is not None:
+            data[name] = list(value) if type(value) is tuple else value
+    for name in parts:
+        value = getattr(payload, name)
+        if value is not None:
             data[name] = [_data(item, full=full) for item in value] if isinstance(value, tuple) else _data(value, full=full)
     return data
+
+
+@per_class
+def _full_fields(cls: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields that hold values, and those that hold parts."""
+    plan = _plan(cls)
+    return tuple([n for n, mark in plan if isinstance(mark, Mark)]), tuple([n for n, mark in plan if not isinstance(mark, Mark)])
+
+
+@per_class
+def _lean_fields(cls: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same without content."""
+    plain, parts = _full_fields(cls)
+    marks = marks_of(cls)
+    return tuple([name for name in plain if marks[name] is not Mark.CONTENT]), parts

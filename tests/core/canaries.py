@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
@@ -269,7 +269,7 @@ class Swept:
     errors: list[BaseException]
 
 
-async def sweep(c: Canaries, *, policy: Any) -> Swept:
+async def sweep(c: Canaries, *, policy: Any, sinks: Sequence[Plugin] = ()) -> Swept:
     lean, full = Lean(content=False), Full(content=True)
     swept = Swept(c, lean.texts, full.texts, [], [], [])
 
@@ -282,7 +282,7 @@ async def sweep(c: Canaries, *, policy: Any) -> Swept:
         return Agent(
             ScriptedModel(script),
             tools=tools_of(c),
-            plugins=[*plugins, lean, full],
+            plugins=[*plugins, lean, full, *sinks],
             instructions=c.instructions,
             redact=policy,
             listeners=hear,

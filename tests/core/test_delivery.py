@@ -351,14 +351,17 @@ class Picky(Direct):
     """Wants the events of one domain and one more."""
 
     name = "picky"
-    export_events = ("agentfp.tool.*", "agentfp.run.ended")
+
+    def exports(self, name: str) -> bool:
+        return name.startswith("agentfp.tool.") or name == "agentfp.run.ended"
 
 
-async def test_a_sink_gets_the_events_that_it_names() -> None:
+async def test_a_sink_gets_the_events_that_it_wants() -> None:
     got: list[ExportedEvent] = []
     result = await answering(call("look"), "done", tools=[look], plugins=[Picky(got=got)]).run("go")
     names = ["agentfp.tool.started", "agentfp.tool.dispatched", "agentfp.tool.ended", "agentfp.run.ended"]
     assert [event.name for event in got] == names
+    assert result.deliveries is not None
     assert result.deliveries.delivered == len(names)
 
 
@@ -383,4 +386,5 @@ async def test_the_end_of_a_run_reaches_a_sink_behind_one_that_hangs(at: str) ->
     result = await answering("done", plugins=[Hanging(at=at), Direct(got=got)], delivery=options).run("go")
     assert [event.name for event in got].count("agentfp.run.ended") == 1
     assert got[-1].name == "agentfp.run.ended"
+    assert result.deliveries is not None
     assert result.deliveries.dropped

@@ -33,6 +33,8 @@ ALLOWED_SH = {
     "make lint": "checks the checkout, not a page",
     "make bench": "takes minutes",
     "make setup": "installs the checkout that this test runs in",
+    "pip install agentfp-console": "installs into the environment that this test runs in",
+    'pip install "agentfp-otel[otlp]"': "installs into the environment that this test runs in",
     "pip install .": "installs into the environment that this test runs in",
     'pip install ".[testing]"': "installs into the environment that this test runs in",
 }

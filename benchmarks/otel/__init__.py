@@ -1,0 +1,1 @@
+"""What tracing adds to an iteration, beside the peers' own tracing."""

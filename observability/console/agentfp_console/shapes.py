@@ -1,0 +1,90 @@
+"""An event as the sinks write it, and which events they write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from agentfp.events import CATALOG
+from agentfp.plugin import ExportedEvent, Plugin, Registry, nearest
+
+LIBRARY = "agentfp."
+
+
+class Chosen(Plugin.Settings):
+    """Settings that choose events.
+
+    Args:
+        content: whether what people, models and tools wrote is written too. Off by default.
+        domains: the domains to write, such as ``tool`` and ``cost``; empty for all.
+        skip: domains to leave out.
+        events: names of events to write, besides the domains.
+    """
+
+    content: bool = False
+    domains: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+
+    def wants(self, name: str) -> bool:
+        """Whether events of a name are written."""
+        if name in self.events:
+            return True
+        domain = domain_of(name)
+        if domain in self.skip:
+            return False
+        return domain in self.domains if self.domains else not self.events
+
+
+def domain_of(name: str) -> str:
+    """``tool`` of ``agentfp.tool.ended``; all but the last word of an application's or another plugin's name."""
+    return name.split(".")[1] if name.startswith(LIBRARY) else name.rpartition(".")[0]
+
+
+def check(settings: Chosen, agent: Registry, plugin: str, kinds: Collection[str]) -> None:
+    """Report domains and names of the library that there are not.
+
+    Args:
+        settings: what was chosen.
+        agent: takes the problems.
+        plugin: whose settings they are.
+        kinds: names of the events of the plugins that are on.
+    """
+    names = {*CATALOG, *kinds}
+    domains = {domain_of(name) for name in names}
+    for field in ("domains", "skip"):
+        for word in getattr(settings, field):
+            if word not in domains and "." not in word:
+                agent.problem(f"plugin {plugin!r}: {field} has {word!r}, and there are no such events; {nearest(word, domains)}")
+    for name in settings.events:
+        if name.startswith(LIBRARY) and name not in names:
+            agent.problem(f"plugin {plugin!r}: events has {name!r}, and there is no such event; {nearest(name, names)}")
+
+
+def meta_of(event: ExportedEvent) -> dict[str, Any]:
+    """Where an event belongs; what does not apply is left out."""
+    header = event.header
+    identity = header.identity
+    made: dict[str, Any] = {
+        "run_id": header.run_id,
+        "record_id": header.root_id,
+        "seq": event.seq,
+        "ts_ns": event.ts_ns,
+        "offset_ns": event.offset_ns,
+        "turn": event.turn,
+        "iteration": event.iteration,
+        "source": event.source,
+    }
+    optional = {
+        "call_id": event.call_id,
+        "agent": header.agent_id,
+        "path": list(header.path) or None,
+        "session_id": header.session_id,
+        "correlation_id": header.correlation_id,
+        "trace_id": header.trace_id,
+        "resumed_from": header.resumed_from,
+        "principal": None if identity is None else identity.principal,
+        "tenant": None if identity is None else identity.tenant,
+    }
+    made.update({key: value for key, value in optional.items() if value is not None})
+    return made
