@@ -82,8 +82,12 @@ class RecordReader:
         elif self.current is None:
             raise RecordFormatError("the first line must be a segment header; this is no record")
         else:
-            return self.keep(event_from(data, self.types, line=line), self.current)
+            return self.keep(self.event(data, line), self.current)
         return None
+
+    def event(self, data: Mapping[str, Any], line: str | bytes | None) -> Event:
+        """Read an event."""
+        return event_from(data, self.types, line=line)
 
     def note(self, note: Any) -> None:
         """Take what a line says about the file itself; it is no part of the record."""

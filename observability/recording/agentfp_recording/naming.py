@@ -50,7 +50,8 @@ def safe_id(text: str) -> str:
     """
     if _SAFE.fullmatch(text) is None or text.split(".")[0] in _DEVICES:
         raise UnsafeRecordingIdError(
-            f"the id {text[:80]!r} cannot be part of a file's name; ids of recorded runs have up to 200 small letters, digits, '.', '_' and '-'"
+            f"the id {text[:80]!r} cannot be part of a file's name; "
+            "ids of recorded runs have up to 200 small letters, digits, '.', '_' and '-', and are no name of a device"
         )
     return text
 

@@ -80,7 +80,10 @@ class Output:
         """
         self._open(events[0].header.run_id)
         lines, current, headers = [], self._current, dict(self._headers)
-        lines += [envelope.line_of(envelope.dropped(run, lost.count, lost.first_seq, lost.last_seq, lost.why)) for run, lost in self._untold.items()]
+        lines += [
+            envelope.line_of(envelope.dropped(run, lost.count, lost.first_seq, lost.last_seq, lost.why))
+            for run, lost in self._untold.items()
+        ]
         for event in events:
             header = event.header
             if headers.get(header.run_id) is not header and headers.get(header.run_id) != header:
@@ -164,7 +167,7 @@ class Output:
         """Whether the open file still is the one of the path: somebody may have moved it away."""
         assert self._file is not None
         try:
-            return os.stat(self.path).st_ino == self._inode
+            return self.path.stat().st_ino == self._inode
         except OSError:
             return False
 

@@ -132,7 +132,9 @@ class Writer:
     def stats(self) -> RecordingStats:
         """The counts up to now."""
         with self._some:
-            return RecordingStats(self._accepted, self._written, self._dropped, self._accepted - self._written - self._dropped, self._last_error)
+            return RecordingStats(
+                self._accepted, self._written, self._dropped, self._accepted - self._written - self._dropped, self._last_error
+            )
 
     def stop(self, seconds: float = 2.0) -> None:
         """Work off what waits, for a while, and end the thread."""
