@@ -65,7 +65,9 @@ class Recording(Plugin):
 
     name = "recording"
     version = "0.1.0"
-    Settings = RecordingSettings
+
+    class Settings(RecordingSettings):
+        """See :class:`RecordingSettings`."""
 
     def __init__(self, settings: RecordingSettings | None = None, **values: Any) -> None:
         super().__init__(settings, **values)
