@@ -145,6 +145,13 @@ class Record:
                 parts.append((segment, upto))
         return Record(parts, self.children, self.secrets, self.policy)
 
+    def steps(self) -> list[dict[str, Any]]:
+        """What happened, step by step, as JSON data; what ``agentfp steps --json`` prints as ``steps``."""
+        from agentfp_core.steps import walk
+
+        steps: list[dict[str, Any]] = walk(self)["steps"]
+        return steps
+
     @property
     def history(self) -> History:
         """The messages, as a fold of the record."""

@@ -37,7 +37,8 @@ def walk(record: Record) -> dict[str, Any]:
         walker.take(event)
     for call_id, child in record.children.items():
         if call_id in walker.calls:
-            walker.calls[call_id].setdefault("nested", walk(child))
+            walked = walk(child)
+            walker.calls[call_id]["nested"] = {key: walked[key] for key in ("conversation", "redacted", "steps", "unknown_events")}
     made: dict[str, Any] = {
         "conversation": record.root_id,
         "legs": len(record.headers),
@@ -134,6 +135,8 @@ class _Walker:
         self._call: Step | None = None
         self._asked_by = "user"
         self._blobs: dict[str, str] = {}
+        self._owners: dict[str, Step] = {}
+        self._settling: list[Step] = []
         self._tools = 0
         self._pieces = 0
         self._handlers: Mapping[str, Callable[[Event, Any], None]] = {
@@ -195,10 +198,13 @@ class _Walker:
             step = self.steps.pop(0)
             for call in step.get("calls", ()):
                 self.calls.pop(call["id"], None)
+                self._owners.pop(call["id"], None)
             yield step
 
     def _open(self, step: Step) -> bool:
-        return step is self._call or step is self.steps[-1] or any(call["outcome"] is None for call in step.get("calls", ()))
+        if step is self._call or step is self.steps[-1] or any(step is other for other in self._settling):
+            return True
+        return any(call["outcome"] is None for call in step.get("calls", ()))
 
     def _step(self, event: Event, kind: str, **values: Any) -> Step:
         step = {"kind": kind, "seq": event.seq, "turn": event.turn, **{k: v for k, v in values.items() if v is not None}}
@@ -243,6 +249,7 @@ class _Walker:
         for proposed in proposed_calls:
             call = {"id": proposed.id, "tool": proposed.name, "arguments": proposed.arguments, "outcome": None}
             self.calls[proposed.id] = call
+            self._owners[proposed.id] = self._call
             self._call["calls"].append(call)
 
     # --- model calls ---
@@ -260,6 +267,7 @@ class _Walker:
             "message_chars": payload.message_chars,
             "receipt": payload.receipt,
         }
+        self._settling.clear()
         made_of = self._made_of(payload)
         if made_of:
             served["made_of"] = made_of
@@ -311,6 +319,7 @@ class _Walker:
         call = self.calls.get(event.call_id or "")
         if call is None:
             return
+        self._settling.append(self._owners[event.call_id or ""])  # what the model read of it comes later
         call |= {"outcome": payload.outcome, "ran": payload.ran, "duration_ms": payload.duration_ms, "result": payload.content}
         for name in ("error_class", "error", "cause", "private"):
             if getattr(payload, name) is not None:
@@ -404,6 +413,7 @@ class _Walker:
         self._step(event, "failure", stage=payload.phase, scope="run", error_class=payload.cause, error=payload.tool_name)
 
     def _run_ended(self, event: Event, payload: Any) -> None:
+        self._settling.clear()
         self._step(event, "end", status=payload.status, duration_ms=payload.duration_ms)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ from typing import Any
 from agentfp.plugin import ExportedEvent, SegmentHeader
 from agentfp_recording import envelope
 from agentfp_recording.envelope import Checksum, Detail
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes that write one conversation at once may mix their lines
+    fcntl = None  # type: ignore[assignment]
 
 ENDED = "agentfp.run.ended"
 BINARY = getattr(os, "O_BINARY", 0)  # without it Windows writes other ends of lines
@@ -78,7 +84,17 @@ class Output:
         Raises:
             OSError: it cannot be written; then none of them is in it.
         """
-        self._open(events[0].header.run_id)
+        run_id = events[0].header.run_id
+        self._open()
+        with self._alone():
+            if self._moved_on():
+                self._begin_part(run_id)
+            self._append_events(events)
+        self._events += len(events)
+        self.begun = True
+        self._untold.clear()
+
+    def _append_events(self, events: Sequence[ExportedEvent]) -> None:
         lines, current, headers = [], self._current, dict(self._headers)
         lines += [
             envelope.line_of(envelope.dropped(run, lost.count, lost.first_seq, lost.last_seq, lost.why))
@@ -95,9 +111,6 @@ class Output:
             lines.append(event.to_line())
         self._append(lines)
         self._current, self._headers = current, headers
-        self._events += len(events)
-        self.begun = True
-        self._untold.clear()
 
     def seal(self, end: ExportedEvent) -> None:
         """End the part with its checksum, after the event that ends the leg.
@@ -105,9 +118,11 @@ class Output:
         Raises:
             OSError: it cannot be written.
         """
-        status = str(end.data.get("status", ""))
-        note = self._sum.seal(end.header.run_id, status, self._events, self.lost)
-        self._append([envelope.line_of(note)])
+        with self._alone():
+            if self._moved_on():
+                return  # another writer wrote after the last event, so that there is no part to seal
+            note = self._sum.seal(end.header.run_id, str(end.data.get("status", "")), self._events, self.lost)
+            self._append([envelope.line_of(note)])
 
     def lose(self, run_id: str, lost: Lost) -> None:
         """Count events that are not in the file; it says so when it can be written again."""
@@ -146,21 +161,41 @@ class Output:
 
     # --- opening ---
 
-    def _open(self, run_id: str) -> None:
+    def _open(self) -> None:
         if self._file is not None and not self._is_ours():
             self.release()
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | BINARY, 0o600)
-        found = os.fstat(self._file)
-        if (found.st_ino, found.st_size) == (self._inode, self._size):
-            return
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other writers off the file for one write, where the system can."""
+        file = self._file
+        assert file is not None
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            self._inode = found.st_ino
+            yield
+        finally:
+            if fcntl is not None and self._file is not None:  # a file that was closed on the way is unlocked
+                with contextlib.suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _moved_on(self) -> bool:
+        """Whether the file does not end where this writer left it."""
+        assert self._file is not None
+        found = os.fstat(self._file)
+        return (found.st_ino, found.st_size) != (self._inode, self._size)
+
+    def _begin_part(self, run_id: str) -> None:
+        assert self._file is not None
+        try:
+            self._inode = os.fstat(self._file).st_ino
             self._restart(run_id)
         except OSError:
             self._size = -1
-            self.release()
             raise
 
     def _is_ours(self) -> bool:

@@ -67,7 +67,7 @@ class Writer:
         self._gather = gather_seconds
         self._some = threading.Condition()
         self._queue: deque[tuple[int, ExportedEvent]] = deque()
-        self._refused: dict[str, tuple[SegmentHeader, Lost]] = {}
+        self._refused: dict[str, Lost] = {}
         self._urgent = self._stopping = False
         self._thread: threading.Thread | None = None
         self._accepted = self._done = self._written = self._dropped = 0
@@ -96,8 +96,7 @@ class Writer:
             if full:
                 lost = self._lose(event, FULL)
                 run = event.header.run_id
-                known = self._refused.get(run)
-                self._refused[run] = (event.header, lost if known is None else lost.joined(known[1]))
+                self._refused[run] = lost.joined(self._refused.get(run))
             else:
                 self._queue.append((number, event))
                 if last or len(self._queue) == 1:
@@ -158,28 +157,40 @@ class Writer:
                     return
                 self._some.wait_for(lambda: self._urgent or self._stopping, self._gather)
                 batch = list(self._queue)
-                refused = list(self._refused.values())
+                refused = self._refused
                 self._queue.clear()
-                self._refused.clear()
+                self._refused = {}
                 self._urgent = False
-            self._write([event for _, event in batch])
-            for header, lost in refused:  # they came after what was in the queue
-                output = self._outputs.get(header.run_id)
-                if output is not None:
-                    output.lose(header.run_id, lost)
+            self._write([event for _, event in batch], refused)
             with self._some:
                 self._done = batch[-1][0]
                 self._some.notify_all()
 
-    def _write(self, batch: list[ExportedEvent]) -> None:
-        """Give each file what is for it, in one go as far as it comes in one go."""
+    def _write(self, batch: list[ExportedEvent], refused: dict[str, Lost]) -> None:
+        """Give each file what is for it, in one go as far as it comes in one go.
+
+        Args:
+            batch: what was in the queue.
+            refused: what came after it and found the queue full; the end of a run always came in, and its seal counts them.
+        """
         some: list[ExportedEvent] = []
         for event in batch:
-            if some and (event.header.root_id != some[-1].header.root_id or some[-1].name == ENDED):
+            ends = event.name == ENDED
+            if some and (event.header.root_id != some[-1].header.root_id or some[-1].name == ENDED or (ends and refused)):
                 self._write_some(some)
                 some = []
+            if ends:
+                self._count(refused)
             some.append(event)
         self._write_some(some)
+        self._count(refused)
+
+    def _count(self, refused: dict[str, Lost]) -> None:
+        while refused:
+            run, lost = refused.popitem()
+            output = self._outputs.get(run)
+            if output is not None:
+                output.lose(run, lost)
 
     def _write_some(self, events: list[ExportedEvent]) -> None:
         run = events[-1].header.run_id
@@ -192,17 +203,24 @@ class Writer:
             output.write(events)
             if fresh:
                 self._made()
-            with self._some:
-                self._written += len(events)
-            if events[-1].name == ENDED and output.owner == run:
-                output.seal(events[-1])
         except Exception as error:  # whatever is wrong with a file, the runs and the other files go on
             self._fail(events, output, error)
+        else:
+            if events[-1].name == ENDED and output.owner == run:
+                self._seal(output, events[-1])
+            with self._some:
+                self._written += len(events)
         if events[-1].name == ENDED:
             self._outputs.pop(run, None)
             if output is not None and output.owner == run:
                 output.release()
                 self._opened.pop(output, None)
+
+    def _seal(self, output: Output, end: ExportedEvent) -> None:
+        try:
+            output.seal(end)
+        except OSError as error:  # the events are there
+            log.warning("a recording is written and not sealed: %s", error.strerror)
 
     def _output_of(self, header: SegmentHeader) -> Output:
         output = self._outputs.get(header.run_id) or self._outputs.get(header.parent_run or "")
