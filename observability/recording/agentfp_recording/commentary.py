@@ -73,7 +73,7 @@ class Commentator:
             return "agent.turn_start"
         if short == "message.added" and data.get("role") == "assistant":
             return "stream.llm_end.tools" if data.get("tool_calls") else "stream.llm_end.final"
-        if short in SKIPPED:
+        if short in SKIPPED or (short == "model.helper_replied" and data.get("plugin") == "kernel"):  # a nested run, which tells itself
             return None
         if short == "context.served":
             return f"context.served.{self._after}"
@@ -100,7 +100,8 @@ class Commentator:
         if key is None:
             return None
         if isinstance(key, str):
-            template = self._templates.get(key)
+            nested = header is not None and header.path and key == "agent.turn_start"
+            template = self._templates.get(f"{key}.nested" if nested else key)
             return self._fill(template, event, data, header) if template else None
         words = words_of(event.payload) if self.voice == "third" and event.name.startswith("agentfp.") else None
         return f"{event.source}: {words}" if words else None

@@ -88,7 +88,8 @@ class Verification:
         unsealed_bytes: what no seal covers: of a run that was killed or goes on, or added by somebody.
         problem: what is wrong with the file.
         torn_line: number of its last line, when it is torn.
-        unproved_calls: model calls whose request does not hash to its receipt, as ``run id: call``; None for a copy that was redacted.
+        unproved_calls: model calls whose request does not hash to its receipt, with the path to its run; None when
+            that was not looked at: a copy that was redacted, or a damaged one.
     """
 
     parts: tuple[Part, ...]
@@ -206,12 +207,17 @@ class RecordingFile:
             for h in self.file.headers
         ]
 
-    def verify(self) -> Verification:
-        """Check the checksums of the file, and that each request can be rebuilt and hashes to its receipt."""
+    def verify(self, *, requests: bool = True) -> Verification:
+        """Check the checksums of the file, and that each request can be rebuilt and hashes to its receipt.
+
+        Args:
+            requests: whether the requests are rebuilt: that takes as much memory as the messages of the conversation. The checksums take
+                none to speak of.
+        """
         parts, unsealed = _check_seals(self.path)
         unproved: tuple[tuple[str, int], ...] | None = None
         problem = self.file.problem
-        if not self.file.redacted and problem is None:
+        if requests and not self.file.redacted and problem is None:
             found: list[tuple[str, int]] = []
             for path in dict.fromkeys(header.path for header in self.file.headers):
                 try:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 THIRD: Mapping[str, str] = {
     "agent.turn_start": 'The user asked {app}: "{text}"',
+    "agent.turn_start.nested": '{agent} was asked: "{text}"',
     "context.served.first": "{agent} put the question to the model.",
     "context.served.again": "{agent} gave the model what the tools had returned.",
     "context.served.retry": "{agent} asked the model once more.",
