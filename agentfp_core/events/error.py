@@ -72,9 +72,7 @@ class ReliabilityRetried(Payload):
 
     def __str__(self) -> str:
         if self.action == "retry-other":
-            return (
-                f"attempt {self.attempt} goes from {self.from_provider} to {self.to_provider} ({self.error_kind}){_why(self.error_message)}"
-            )
+            return f"{self.to_provider} is asked in place of {self.from_provider} ({self.error_kind}){_why(self.error_message)}"
         return f"{self.to_provider} is asked again ({self.error_kind}), attempt {self.attempt}{_why(self.error_message)}"
 
 

@@ -87,15 +87,19 @@ class Output:
         run_id = events[0].header.run_id
         self._open()
         with self._alone():
-            if self._moved_on():
-                self._begin_part(run_id)
-            self._append_events(events)
+            head = self._begin_part(run_id) if self._moved_on() else []
+            try:
+                self._append_events(head, events)
+            except OSError:
+                if head:
+                    self._size = -1  # the next write begins the part
+                raise
         self._events += len(events)
         self.begun = True
         self._untold.clear()
 
-    def _append_events(self, events: Sequence[ExportedEvent]) -> None:
-        lines, current, headers = [], self._current, dict(self._headers)
+    def _append_events(self, head: list[str], events: Sequence[ExportedEvent]) -> None:
+        lines, current, headers = head, self._current, dict(self._headers)
         lines += [
             envelope.line_of(envelope.dropped(run, lost.count, lost.first_seq, lost.last_seq, lost.why))
             for run, lost in self._untold.items()
@@ -189,14 +193,25 @@ class Output:
         found = os.fstat(self._file)
         return (found.st_ino, found.st_size) != (self._inode, self._size)
 
-    def _begin_part(self, run_id: str) -> None:
+    def _begin_part(self, run_id: str) -> list[str]:
+        """Begin a part at the end of the file: it is new, of an earlier leg, of a killed process, or another writer wrote to it.
+
+        Returns:
+            The lines that open it.
+        """
         assert self._file is not None
-        try:
-            self._inode = os.fstat(self._file).st_ino
-            self._restart(run_id)
-        except OSError:
-            self._size = -1
-            raise
+        found = os.fstat(self._file)
+        size = found.st_size
+        tail = self._read(max(size - TAIL, 0), size)
+        last = tail[tail.rfind(b"\n") + 1 :]
+        if last:
+            size = self._end_torn(last, size)
+            tail = b""
+        self._inode, self._size = found.st_ino, size
+        self._sum = Checksum(_previous_seal(tail), size)
+        self._events = 0
+        self._current, self._headers = None, {}
+        return [envelope.line_of(envelope.opening(run_id, self._detail, time.time_ns()))]
 
     def _is_ours(self) -> bool:
         """Whether the open file still is the one of the path: somebody may have moved it away."""
@@ -205,21 +220,6 @@ class Output:
             return self.path.stat().st_ino == self._inode
         except OSError:
             return False
-
-    def _restart(self, run_id: str) -> None:
-        """Begin a part at the end of the file: it is new, of an earlier leg, of a killed process, or another writer wrote to it."""
-        assert self._file is not None
-        size = os.fstat(self._file).st_size
-        tail = self._read(max(size - TAIL, 0), size)
-        last = tail[tail.rfind(b"\n") + 1 :]
-        if last:
-            size = self._end_torn(last, size)
-            tail = b""
-        self._size = size
-        self._sum = Checksum(_previous_seal(tail), size)
-        self._events = 0
-        self._current, self._headers = None, {}
-        self._append([envelope.line_of(envelope.opening(run_id, self._detail, time.time_ns()))])
 
     def _end_torn(self, last: bytes, size: int) -> int:
         """End a last line that has no end: a whole one is kept, of another one only the length matters, so it is cut off."""

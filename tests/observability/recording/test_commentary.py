@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,9 @@ def test_stopped_there_is_said_of_a_run_that_did() -> None:
     agent = Agent(ScriptedModel([call("look", switch="A")] * 3), tools=[look], limits=Limits(iterations=2))
     told = list(narrate(agent.run_sync("Go")))
     assert any("summ" in line or "sum up" in line or "stopped there" in line for line in told)
-    fine = Agent(ScriptedModel([call("look", switch="A"), "Up."]), tools=[look], prices={"script": Prices(input=0, output=0)})
+    fine = Agent(
+        ScriptedModel([call("look", switch="A"), "Up."]), tools=[look], prices={"script": Prices(input=Decimal(0), output=Decimal(0))}
+    )
     assert not any("stopped there" in line for line in narrate(fine.run_sync("Go")))
 
 
@@ -197,7 +200,7 @@ def test_repeated_calls_claim_no_more_than_was_compared() -> None:
 def test_standings_of_findings(standing: str) -> None:
     made = UnknownPayload(json.dumps({"tool": "look", "standing": standing}))
     for voice in ("third", "first"):
-        assert "look" in str(Commentator(voice=voice).tell(an_event(made, "agentfp.findings.standing")))  # type: ignore[arg-type]
+        assert "look" in str(Commentator(voice=voice).tell(an_event(made, "agentfp.findings.standing")))
 
 
 @pytest.mark.parametrize("action", ["grounded", "flagged", "revision-asked", "refused"])

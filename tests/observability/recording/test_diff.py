@@ -47,7 +47,7 @@ async def test_parallel_calls_may_end_in_another_order(tmp_path: Path) -> None:
         return name
 
     made = [await recorded(tmp_path / n, [call("wait", name="x"), call("wait", name="y")], "Done.", tools=[wait]) for n in "ab"]
-    assert diff(*made).same
+    assert diff(made[0], made[1]).same
 
 
 async def test_another_question(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ async def test_another_person(tmp_path: Path) -> None:
         assert paused.pause is not None
         await agent.resume(paused.pause, approve(by=by))
         paths.append(the_file(tmp_path / name))
-    found = diff(*paths)
+    found = diff(paths[0], paths[1])
     assert found.cause in ("tool", "person")
     assert any((c.a, c.b) == ("ann", "bob") for c in found.changes)
 
@@ -156,10 +156,10 @@ async def test_nested_runs_count_and_can_be_compared_alone(tmp_path: Path) -> No
         outer = agent_of(tmp_path / name, call("network", id="c1", request="B?"), "Yes.", tools=[inner.as_tool("network", "Knows.")])
         await outer.run("Is B up?")
         paths.append(the_file(tmp_path / name))
-    found = diff(*paths)
+    found = diff(paths[0], paths[1])
     assert (found.cause, found.call) == ("tool", 1)
     assert any(c.where.startswith("/calls/0/nested/steps/3") for c in found.changes)
-    nested = diff(*paths, path=["c1"])
+    nested = diff(paths[0], paths[1], path=["c1"])
     assert (nested.steps, nested.cause, nested.call) == (3, "reply", 2)
     assert nested.request is not None
 

@@ -93,7 +93,9 @@ async def test_it_can_be_read_while_the_run_goes_on(tmp_path: Path) -> None:
 
     async def peek() -> str:
         """Read the recording of this run."""
-        await until(lambda: bool(list(tmp_path.glob("*.jsonl"))) and len(list(RecordingFile(the_file(tmp_path)))) >= 10)
+        await until(
+            lambda: any(path.stat().st_size for path in tmp_path.glob("*.jsonl")) and len(list(RecordingFile(the_file(tmp_path)))) >= 10
+        )
         recorded = RecordingFile(the_file(tmp_path))
         seen.append([event.name for _, event in recorded])
         assert not recorded.complete
