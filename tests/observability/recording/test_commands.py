@@ -91,6 +91,16 @@ def test_what_is_no_recording_exits_with_2(files: tuple[Path, Path, Path], cli: 
         assert said in done.err
 
 
+def test_a_folder_stands_for_its_newest_recording(files: tuple[Path, Path, Path], cli: Cli, tmp_path: Path) -> None:
+    agent_of(tmp_path / "a", "Hello.").run_sync("Hi")
+    assert cli("tell", tmp_path / "a").out.splitlines()[0] == 'The user asked the agent: "Hi"'
+    assert cli("diff", tmp_path / "b", files[0]).code == 0
+    (tmp_path / "none").mkdir()
+    done = cli("tell", tmp_path / "none")
+    assert done.code == 2
+    assert "no recording in the folder" in done.err
+
+
 def test_tell(files: tuple[Path, Path, Path], cli: Cli) -> None:
     done = cli("tell", files[0])
     assert (done.code, done.err) == (0, "")

@@ -29,7 +29,7 @@ CAUSES = {
 
 @app.command()
 def diff(
-    a: Annotated[Path, typer.Argument(help="A recording, a saved record or a journal.", show_default=False)],
+    a: Annotated[Path, typer.Argument(help="A recording, a saved record or a journal; a folder for its newest.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
     full: Annotated[bool, typer.Option("--full", help="Show texts whole.")] = False,
     as_json: Json = False,
