@@ -108,14 +108,15 @@ class Commentator:
 
     def _fill(self, template: str, event: Event, data: Mapping[str, Any], header: SegmentHeader | None) -> str:
         agent = (header.agent_id if header is not None and header.path else None) or self.app
-        tool = _tool(data.get("tool") or self._tools.get(event.call_id or ""))
+        tool = _tool(data.get("tool") or self._tools.get(event.call_id or "") or self._tools.get(data.get("result", "")))
+        called = data["calls"] if event.name == "agentfp.tool.dispatched" and isinstance(data.get("calls"), list) else []
         values = {
             **{name: value for name, value in data.items() if isinstance(value, str)},
             "app": self.app,
             "agent": agent,
             "tool": tool,
-            "tools": _list([self._named(call) for call in data.get("calls", ())]),
-            "tool_names": _list([self._tools.get(call, "a tool") for call in data.get("calls", ())]),
+            "tools": _list([self._named(call) for call in called]),
+            "tool_names": _list([self._tools.get(call, "a tool") for call in called]),
             "tools_wanted": _list([_tool(call.get("name")) for call in data.get("tool_calls") or ()]),
             "text": _clipped(data.get("content") or ""),
         }

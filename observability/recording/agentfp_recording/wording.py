@@ -160,6 +160,8 @@ SKIPPED = frozenset(
         "error.fatal",
         "error.recovered",
         "message.added",
+        "permission.check",
+        "permission.halt",
         "plugin.slow",
         "reliability.recovered",
         "reliability.rule_failed",
