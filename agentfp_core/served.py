@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from agentfp_core import jsontext
 from agentfp_core.errors import RecordFormatError
-from agentfp_core.events.context import CacheRef, EditRef, PieceRef, Served, Slot, ToolRef
+from agentfp_core.events.context import Blob, CacheRef, EditRef, PieceRef, Served, Slot, ToolRef
 from agentfp_core.messages import Message, part_to_dict
 from agentfp_core.model import CacheMark, ModelRequest, ModelSettings, ToolSpec
 
@@ -435,7 +435,7 @@ def rebuild(events: Iterable[Event], root_id: str, redacted: Sequence[str], call
         RecordFormatError: there was no such call, or it cannot be rebuilt.
     """
     state, calls = _state(root_id, redacted), 0
-    for event in events:
+    for event in _unchanged(events, root_id):
         state.replay(event)
         if not isinstance(event.payload, Served):
             continue
@@ -456,11 +456,26 @@ def rebuild(events: Iterable[Event], root_id: str, redacted: Sequence[str], call
 def unproved_calls(events: Iterable[Event], root_id: str, redacted: Sequence[str]) -> list[int]:
     """The model calls whose request does not hash to the receipt that was filed; see :func:`rebuild`."""
     state, found = _state(root_id, redacted), []
-    for event in events:
+    for event in _unchanged(events, root_id):
         state.replay(event)
-        if isinstance(event.payload, Served) and state.served.receipt() != event.payload.receipt:
+        if isinstance(event.payload, Served) and not _proved(state.served, event.payload):
             found.append(event.payload.call)
     return found
+
+
+def _proved(state: ServedState, served: Served) -> bool:
+    try:
+        state.request()
+    except (KeyError, TypeError, ValueError):  # a text that it is made of is missing
+        return False
+    return state.receipt() == served.receipt
+
+
+def _unchanged(events: Iterable[Event], root_id: str) -> Iterator[Event]:
+    """The events without texts that do not hash to their digest: the receipt is over the digests alone."""
+    for event in events:
+        if not isinstance(event.payload, Blob) or digest(root_id, "blob", event.payload.body) == event.payload.digest:
+            yield event
 
 
 def _state(root_id: str, redacted: Sequence[str]) -> RunState:
