@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from agentfp_core.model import ModelSettings, Prices
     from agentfp_core.pause import Pause, Question
     from agentfp_core.record import Record
+    from agentfp_core.record_file import RecordFile
     from agentfp_core.redaction import RedactionPolicy, conversation_redaction
     from agentfp_core.reliability import Attempt, CircuitBreaker, Fallback, Reliability, Retry, Rule, error_kind, humanize
     from agentfp_core.result import ContractUnmet, RunResult, StoppedEarly, StoppedEarlyError
@@ -212,6 +213,7 @@ _HOMES = {
     "agentfp_core.model": ("ModelSettings", "Prices"),
     "agentfp_core.pause": ("Pause", "Question"),
     "agentfp_core.record": ("Record",),
+    "agentfp_core.record_file": ("RecordFile",),
     "agentfp_core.redaction": ("RedactionPolicy", "conversation_redaction"),
     "agentfp_core.reliability": (
         "Attempt",
@@ -311,6 +313,7 @@ __all__ = [
     "Question",
     "Record",
     "RecordError",
+    "RecordFile",
     "RecordFormatError",
     "RecordValueError",
     "RedactedRecordError",

@@ -21,7 +21,7 @@ from agentfp_core.events.agent import (
     TurnStart,
 )
 from agentfp_core.events.app import AppEvent
-from agentfp_core.events.base import Content, Event, Hash, Mark, Name, Number, Payload, UnknownPayload, event, part, payload_json
+from agentfp_core.events.base import Content, Event, Hash, Mark, Name, Number, Payload, UnknownPayload, event, part, payload_json, words_of
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.context import Blob, BudgetPressure, CacheRef, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
@@ -147,4 +147,5 @@ __all__ = [
     "event",
     "part",
     "payload_json",
+    "words_of",
 ]

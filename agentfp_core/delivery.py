@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,13 @@ import anyio.lowlevel
 
 from agentfp_core.cancelling import stray
 from agentfp_core.errors import ConfigError
-from agentfp_core.redaction import full_data, lean_data
+from agentfp_core.redaction import NO_CONTENT, full_data, lean_data
+from agentfp_core.segments import event_line
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event, Payload
     from agentfp_core.plugins import Impl, Plugin
+    from agentfp_core.redaction import Funnel
     from agentfp_core.run import Run
     from agentfp_core.segments import SegmentHeader
 
@@ -31,7 +33,8 @@ class ExportedEvent:
 
     Attributes:
         seq, name, ts_ns, offset_ns, turn, iteration, call_id, source: see :class:`agentfp.events.Event`.
-        header: the segment's header: root_id, run_id, session, identity, path.
+        header: the segment's header: root_id, run_id, session, identity, path, and in ``redaction`` the names of what
+            this view was masked by up to this event.
     """
 
     __slots__ = ("_data", "_event", "_full", "header")
@@ -85,6 +88,10 @@ class ExportedEvent:
     def payload(self) -> Payload | None:
         """The typed payload, masked; None in a lean view."""
         return self._event.payload if self._full else None
+
+    def to_line(self) -> str:
+        """The event as one line of a saved record, to stand after its header's line; without content in a lean view."""
+        return event_line(self._event if self._full else NO_CONTENT.apply(self._event))
 
     def __repr__(self) -> str:
         return f"ExportedEvent({self._event.name!r}, seq={self._event.seq})"
@@ -162,7 +169,7 @@ class Delivery:
         self._run = run
         self._options = run.agent.delivery or DeliveryOptions()
         self._max = self._options.max_queue
-        self._queue: deque[tuple[Event, SegmentHeader, Callable[[Event], Event]]] = deque()
+        self._queue: deque[tuple[Event, SegmentHeader, Funnel]] = deque()
         self._waiting: anyio.Event | None = None
         self._closing = False
         self._done = anyio.Event()
@@ -184,7 +191,7 @@ class Delivery:
         """The counts so far."""
         return DeliveryStats(self.delivered, self.dropped, self.high_water)
 
-    def put(self, event: Event, header: SegmentHeader, mask: Callable[[Event], Event]) -> None:
+    def put(self, event: Event, header: SegmentHeader, mask: Funnel) -> None:
         """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
         name = event[1]
         sinks = self._sinks_of.get(name)
@@ -224,15 +231,15 @@ class Delivery:
             name = event[1]
             try:
                 event = mask(event)
+                lean = ExportedEvent(event, mask.header(header, lean=True), full=False)
             except Exception:  # what cannot be masked is not handed out
                 self.dropped += 1
                 continue
             sinks = self._sinks_of[name]
-            lean = ExportedEvent(event, header, full=False)
             try:
                 for place, sink in enumerate(sinks):
                     try:
-                        answer = sink.call(ExportedEvent(event, header, full=True) if sink.content else lean, sink.state)
+                        answer = sink.call(ExportedEvent(event, mask.header(header), full=True) if sink.content else lean, sink.state)
                         if answer is not None and hasattr(answer, "__await__"):
                             self._handing = (event, sinks, place + 1)
                             with anyio.fail_after(self._options.export_seconds):
@@ -297,7 +304,9 @@ class Delivery:
             if sink.is_async:
                 continue
             try:
-                answer = sink.call(ExportedEvent(mask(event), header, full=sink.content), sink.state)
+                view = mask(event)
+                exported = ExportedEvent(view, mask.header(header, lean=not sink.content), full=sink.content)
+                answer = sink.call(exported, sink.state)
                 if isinstance(answer, Coroutine):
                     answer.close()
             except Exception as error:  # a sink only watches

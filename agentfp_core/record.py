@@ -145,6 +145,13 @@ class Record:
                 parts.append((segment, upto))
         return Record(parts, self.children, self.secrets, self.policy)
 
+    def steps(self) -> list[dict[str, Any]]:
+        """What happened, step by step, as JSON data; what ``agentfp steps --json`` prints as ``steps``."""
+        from agentfp_core.steps import walk
+
+        steps: list[dict[str, Any]] = walk(self)["steps"]
+        return steps
+
     @property
     def history(self) -> History:
         """The messages, as a fold of the record."""
@@ -201,7 +208,7 @@ class Record:
         Args:
             checkpoint: leave out diagnostic events, as checkpoints do.
             policy: a redaction policy; each event goes through it, through that of its run and through the mask of known
-                secret values once, and the headers name them. Without one nothing is masked.
+                secret values, and the headers name what was applied. Without one nothing is masked.
         """
         if policy is None:
             yield from self._lines(_as_it_is, (), checkpoint=checkpoint)
@@ -211,11 +218,13 @@ class Record:
             yield from self._masked_lines(policy, self.secrets, checkpoint=checkpoint)
 
     def _masked_lines(self, policy: RedactionPolicy | None, secrets: set[str], *, checkpoint: bool = False) -> Iterator[str]:
-        from agentfp_core.redaction import SECRETS, funnel
+        from agentfp_core.redaction import funnel
 
-        policy = self.policy if policy is None else policy.joined(self.policy)
-        names = (*((SECRETS,) if secrets else ()), *(() if policy is None else policy.names))
-        yield from self._lines(funnel(policy, secrets), names, checkpoint=checkpoint)
+        mask = funnel(self.policy if policy is None else policy.joined(self.policy), secrets)
+        if secrets:  # whether any of them stands in it is known when all of it was looked at
+            for event in self:
+                mask.by_value(event)
+        yield from self._lines(mask, mask.names, checkpoint=checkpoint)
         for child in self.children.values():
             yield from child._masked_lines(policy, secrets, checkpoint=checkpoint)
 
@@ -241,7 +250,7 @@ class Record:
 
     @classmethod
     def load(cls, path: str | Path, *, types: Iterable[type[Payload]] = ()) -> Record:
-        """Read a file of JSON lines: a saved record or a journal. Runs no code of the file's.
+        """Read a file of JSON lines: a saved record, a recording or a journal. Runs no code of the file's.
 
         A last line that is torn is left out and its number stands in ``torn_line``.
 
@@ -252,7 +261,8 @@ class Record:
         Raises:
             RecordFormatError: the file is no record, of another version, or broken before its last line.
         """
-        return cls.from_lines(Path(path).read_bytes().split(b"\n"), types=types)
+        with Path(path).open("rb") as lines:
+            return cls.from_lines(lines, types=types)
 
     @classmethod
     def from_lines(cls, lines: Iterable[str | bytes | Mapping[str, Any]], *, types: Iterable[type[Payload]] = ()) -> Record:

@@ -8,7 +8,7 @@ from typing import Any
 import pydantic_core
 
 from agentfp_core.errors import RecordFormatError
-from agentfp_core.events.base import Payload
+from agentfp_core.events.base import Event, Payload
 from agentfp_core.record import Record
 from agentfp_core.segments import FORMAT, Segment, SegmentHeader, event_from, place_of
 
@@ -20,6 +20,8 @@ class RecordReader:
         self.types = types
         self.segments: dict[str, Segment] = {}
         self.current: Segment | None = None
+        self.torn_line: int | None = None
+        self.begun = False
 
     def read(self, lines: Iterable[str | bytes | Mapping[str, Any]]) -> Record:
         """The record in the lines.
@@ -27,44 +29,75 @@ class RecordReader:
         Raises:
             RecordFormatError: they hold none; names the line.
         """
-        rows = [(number, line) for number, line in enumerate(lines, 1) if line]
-        torn: int | None = None
-        for index, (number, line) in enumerate(rows):
-            try:
-                if isinstance(line, Mapping):
-                    self.take(line, None)
-                else:
-                    self.take(pydantic_core.from_json(line), line)
-            except (ValueError, TypeError) as error:
-                if isinstance(error, RecordFormatError):
-                    raise RecordFormatError(f"line {number}: {error}") from error
-                if index != len(rows) - 1 or index == 0:
-                    raise RecordFormatError(f"line {number} is not JSON; the file is no record or was damaged") from error
-                torn = number
+        for number, line in enumerate(lines, 1):
+            self.line(number, line)
         record = self.assemble()
-        record.torn_line = torn
+        record.torn_line = self.torn_line
         return record
 
-    def take(self, data: Any, line: str | bytes | None) -> None:
-        """Take one line: a header, a switch to another segment, or an event."""
+    def line(self, number: int, line: str | bytes | Mapping[str, Any]) -> Event | None:
+        """Take one line; one that is not JSON may be the last one only, when its writer was killed.
+
+        Returns:
+            The event, if the line is one.
+
+        Raises:
+            RecordFormatError: it is no line of a record.
+        """
+        if not isinstance(line, Mapping):
+            line = line.strip(b"\r\n" if isinstance(line, bytes) else "\r\n")  # type: ignore[arg-type]
+        if not line:
+            return None
+        if self.torn_line is not None:
+            raise RecordFormatError(f"line {self.torn_line} is not JSON; the file is no record or was damaged")
+        try:
+            if isinstance(line, Mapping):
+                return self.take(line, None)
+            return self.take(pydantic_core.from_json(line), line)
+        except (ValueError, TypeError) as error:
+            if isinstance(error, RecordFormatError):
+                raise RecordFormatError(f"line {number}: {error}") from error
+            if not self.begun:
+                raise RecordFormatError(f"line {number} is not JSON; the file is no record or was damaged") from error
+            self.torn_line = number
+            return None
+
+    def take(self, data: Any, line: str | bytes | None) -> Event | None:
+        """Take one line: a header, a switch to another segment, a note about the file, or an event, which is given back."""
         if not isinstance(data, Mapping):
             raise RecordFormatError(f"a line holds a {type(data).__name__} where an object belongs; this is no record")
+        self.begun = True
         if "segment" in data:
             if data.get("agentfp") != FORMAT:
                 raise RecordFormatError(f"records of version {data.get('agentfp')!r} cannot be read; this library reads version {FORMAT}")
             header = SegmentHeader.of(data["segment"])
             self.current = self.segments.setdefault(header.run_id, Segment(header))
+            self.current.header = self.current.header.joined(header)
         elif "switch" in data:
             if not isinstance(data["switch"], str) or data["switch"] not in self.segments:
                 raise RecordFormatError("a line switches to a segment that was not opened")
             self.current = self.segments[data["switch"]]
+        elif "file" in data:
+            self.note(data["file"])
         elif self.current is None:
             raise RecordFormatError("the first line must be a segment header; this is no record")
         else:
-            event, events = event_from(data, self.types, line=line), self.current.events
-            if events and event.seq <= events[-1].seq:
-                raise RecordFormatError(f"event {event.seq} comes after event {events[-1].seq}; the file was changed")
-            events.append(event)
+            return self.keep(self.event(data, line), self.current)
+        return None
+
+    def event(self, data: Mapping[str, Any], line: str | bytes | None) -> Event:
+        """Read an event."""
+        return event_from(data, self.types, line=line)
+
+    def note(self, note: Any) -> None:
+        """Take what a line says about the file itself; it is no part of the record."""
+
+    def keep(self, event: Event, segment: Segment) -> Event:
+        """Keep an event."""
+        if segment.events and event.seq <= segment.events[-1].seq:
+            raise RecordFormatError(f"event {event.seq} comes after event {segment.events[-1].seq}; the file was changed")
+        segment.events.append(event)
+        return event
 
     def assemble(self) -> Record:
         """Put what was taken together."""

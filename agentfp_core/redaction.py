@@ -8,12 +8,15 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 from agentfp_core import jsontext
 from agentfp_core.errors import ConfigError
 from agentfp_core.events.base import Event, Mark, Payload, RawPayload, marks_of, per_class
+
+if TYPE_CHECKING:
+    from agentfp_core.segments import SegmentHeader
 
 PLACEHOLDER = "[REDACTED]"
 """What stands in place of masked text. It is never a value."""
@@ -271,12 +274,63 @@ def _inside_base64(raw: bytes, encode: Callable[[bytes], bytes]) -> set[str]:
     return made
 
 
-def funnel(policy: RedactionPolicy | None, secrets: set[str]) -> Callable[[Event], Event]:
-    """One function that an event goes through before anybody outside the run sees it: known values, then the policy."""
-    by_value = SecretMask(secrets)
-    if policy is None:
-        return lambda event: by_value.apply(event) if secrets else event
-    return lambda event: policy.apply(by_value.apply(event) if secrets else event)
+class Funnel:
+    """What an event goes through, once, before anybody outside the run sees it: known secret values, then the policy.
+
+    Args:
+        policy: the policy of the run, if it has one.
+        secrets: known values; read at each use, so that later ones count.
+    """
+
+    def __init__(self, policy: RedactionPolicy | None, secrets: set[str]) -> None:
+        self._policy = policy
+        self._secrets = secrets
+        self._by_value = SecretMask(secrets)
+        self._found = False
+        self._headers: dict[tuple[str, bool], SegmentHeader] = {}
+
+    def __call__(self, event: Event) -> Event:
+        """The event as it may be served."""
+        event = self.by_value(event)
+        return event if self._policy is None else self._policy.apply(event)
+
+    def by_value(self, event: Event) -> Event:
+        """The event without known values."""
+        if not self._secrets:
+            return event
+        masked = self._by_value.apply(event)
+        if not self._found and masked != event:
+            self._found = True
+            self._headers.clear()
+        return masked
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was applied so far: the policy, and the mask of secrets once it has masked something."""
+        return (*((SECRETS,) if self._found else ()), *(() if self._policy is None else self._policy.names))
+
+    def header(self, header: SegmentHeader, *, lean: bool = False) -> SegmentHeader:
+        """The header of a leg, with the names of what was applied so far.
+
+        Args:
+            header: of the live record.
+            lean: of a view without content.
+        """
+        made = self._headers.get((header.run_id, lean))
+        if made is None:
+            names = tuple(dict.fromkeys((*self.names, *(NO_CONTENT.names if lean else ()))))
+            made = dataclasses.replace(header, redaction=(*header.redaction, *names)) if names else header
+            self._headers[header.run_id, lean] = made
+        return made
+
+
+NO_CONTENT = conversation_redaction()
+"""What is left of an event without content."""
+
+
+def funnel(policy: RedactionPolicy | None, secrets: set[str]) -> Funnel:
+    """The funnel of a run."""
+    return Funnel(policy, secrets)
 
 
 def lean_data(payload: Payload) -> dict[str, Any]:

@@ -84,6 +84,11 @@ class SegmentHeader:
             data["identity"] = {k: v for k, v in dataclasses.asdict(self.identity).items() if v is not None}
         return without_surrogates(json.dumps({"agentfp": FORMAT, "segment": data}, ensure_ascii=False, separators=(",", ":")))
 
+    def joined(self, later: SegmentHeader) -> SegmentHeader:
+        """This header, and what the header of the same leg says that stands later in the file: it was masked more from there on."""
+        names = tuple(dict.fromkeys((*self.redaction, *later.redaction)))
+        return self if names == self.redaction else dataclasses.replace(self, redaction=names)
+
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> SegmentHeader:
         """Read a header.

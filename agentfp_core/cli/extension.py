@@ -18,7 +18,10 @@ from agentfp_core.errors import PluginLoadError
 
 NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
     "check": ("Judge the answers of any agent's transcript.", 'pip install "agentfp[check]"'),
+    "diff": ("Compare two runs: the first step that differs.", 'pip install "agentfp[recording]"'),
     "mcp-serve": ("Serve an agent's tools to MCP clients.", 'pip install "agentfp[mcp]"'),
+    "tell": ("Tell what happened in a run, in sentences.", 'pip install "agentfp[recording]"'),
+    "verify": ("Check that a recording is what was written.", 'pip install "agentfp[recording]"'),
 }
 """Commands of sister distributions: what they do, and what installs them."""
 _COMPLETION = ("install_completion", "show_completion")

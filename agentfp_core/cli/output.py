@@ -90,8 +90,13 @@ def data(value: Any, *, lines: bool = False) -> None:
         value: the data.
         lines: in one line, for output of one object a line.
     """
+    print(to_json(value, lines=lines), file=out(), flush=lines)
+
+
+def to_json(value: Any, *, lines: bool = False) -> str:
+    """JSON text that stdout can hold."""
     plain = not (out().encoding or "ascii").lower().replace("-", "").startswith("utf")  # what it cannot write, JSON has escapes for
-    print(json.dumps(value, ensure_ascii=plain, indent=None if lines else 2, default=str), file=out(), flush=lines)
+    return json.dumps(value, ensure_ascii=plain, indent=None if lines else 2, default=str)
 
 
 def say(text: str = "", style: str | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,60 +12,117 @@ import typer
 
 from agentfp_core.cli.exits import Code, CommandError
 from agentfp_core.cli.options import Json
-from agentfp_core.cli.output import data, note, one_line, say
+from agentfp_core.cli.output import data, note, one_line, say, to_json
 
 if TYPE_CHECKING:
     from agentfp_core.model import ModelRequest
-    from agentfp_core.record import Record
+    from agentfp_core.record_file import RecordFile
+    from agentfp_core.steps import FileSteps
+
+SWITCHES = frozenset({"agentfp.fallback.triggered", "agentfp.reliability.retried"})
+"""Events of another model, or another try, in place of the first."""
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def steps(
-    file: Annotated[Path, typer.Argument(help="A recording (run --record) or a journal (run --journal).", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A recording, a saved record (run --record) or a journal (run --journal).", show_default=False)
+    ],
     call: Annotated[int | None, typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,
+    drill: Annotated[
+        str | None, typer.Option("--drill", help="Only the steps of a nested run: the calls or agents that lead to it.", metavar="A/B")
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show texts whole.")] = False,
     as_json: Json = False,
 ) -> None:
     """Walk through what happened in a run.
 
     For each model call: what it was served, what it replied, what became of each tool call, who stepped in, where a person was asked.
+    A file of any size is read; of a damaged one, what can be read is shown, and the exit code is 1.
     """
     from agentfp_core.errors import RecordError
-    from agentfp_core.record import Record
+    from agentfp_core.record_file import RecordFile
 
     try:
-        record = Record.load(file)
+        opened = RecordFile(file)
     except RecordError as error:
         raise CommandError(f"{file}: {error}") from error
+    path = _path(opened, drill)
     if call is not None:
-        _show_request(_request(record, call), call, record.receipt(call), as_json=as_json)
+        _show_request(_request(opened, call, path), call, as_json=as_json)
         return
-    from agentfp_core.cli.walk import walk
-
-    walked = walk(record)
+    walked = opened.steps(path)
     if as_json:
-        data(walked)
+        _data(opened, walked)
     else:
-        _Printer(full).show(walked)
+        _Printer(full).file(opened, walked)
+    if opened.problem is not None:
+        raise CommandError(f"{file}: {opened.problem}; what can be read of it is shown", Code.NEGATIVE)
 
 
-def _request(record: Record, call: int) -> ModelRequest:
+def _path(file: RecordFile, drill: str | None) -> tuple[str, ...]:
+    """The call ids that a drill path means: each part is one, or the name of the agent that ran there.
+
+    Raises:
+        CommandError: no nested run is there; names those that are.
+    """
+    path: tuple[str, ...] = ()
+    for part in (drill or "").strip("/").split("/") if drill else ():
+        here = [h for h in file.headers if len(h.path) == len(path) + 1 and h.path[:-1] == path]
+        found = next((h.path for h in here if part == h.path[-1]), None) or next((h.path for h in here if part == h.agent_id), None)
+        if found is None:
+            known = ", ".join(dict.fromkeys(f"{h.path[-1]} ({h.agent_id})" if h.agent_id else h.path[-1] for h in here))
+            where = f"in {'/'.join(path)}" if path else "in it"
+            raise CommandError(f"no nested run {part!r} is {where}; there {f'are {known}' if known else 'is none'}")
+        path = found
+    return path
+
+
+def _data(file: RecordFile, walked: FileSteps) -> None:
+    """Print the steps as one JSON document, each as it comes."""
+    say("{")
+    _entry("conversation", file.root_id, ",")
+    _entry("legs", len([h for h in file.headers if h.path == walked.path]), ",")
+    _entry("redacted", list(file.redacted), ",")
+    say('  "steps": [')
+    before = ""
+    for step in walked:
+        if before:
+            say(before + ",")
+        before = textwrap.indent(to_json(step), "    ")
+    say(before + ("\n  ]," if before else "  ],"))
+    if file.torn_line is not None:
+        _entry("torn_line", file.torn_line, ",")
+    if file.problem is not None:
+        _entry("problem", file.problem, ",")
+    _entry("events", walked.events, ",")
+    _entry("unknown_events", walked.unknown, "")
+    say("}")
+
+
+def _entry(name: str, value: Any, end: str) -> None:
+    say(textwrap.indent(f"{to_json(name)}: {to_json(value)}{end}", "  "))
+
+
+def _request(file: RecordFile, call: int, path: tuple[str, ...]) -> tuple[ModelRequest, str]:
+    """The request of a model call, and its receipt."""
     from agentfp_core.errors import RecordFormatError
     from agentfp_core.events.context import Served
 
-    known = [payload.call for payload in record.of(Served)]
+    known = {event.payload.call: event.payload.receipt for event in file.events(path) if isinstance(event.payload, Served)}
     if call not in known:
-        has = f"calls {known[0]} to {known[-1]}" if known else "no model call"
+        has = f"calls {min(known)} to {max(known)}" if known else "no model call"
         raise CommandError(f"the recording holds no model call {call}; it has {has}")
     try:
-        return record.served_at(call)
+        return file.served_at(call, path), known[call]
     except RecordFormatError as error:
         raise CommandError(str(error), Code.NEGATIVE) from error
 
 
-def _show_request(request: ModelRequest, call: int, receipt: str, *, as_json: bool) -> None:
+def _show_request(found: tuple[ModelRequest, str], call: int, *, as_json: bool) -> None:
+    request, receipt = found
     messages = [message.to_dict() for message in request.messages]
     tools = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in request.tools]
     settings = json.loads(request.settings.to_json())
@@ -112,19 +170,36 @@ class _Printer:
             "answers": self._answers,
             "limit": self._limit,
             "failure": self._failure,
+            "event": self._event,
             "end": self._end,
         }
 
+    def file(self, file: RecordFile, walked: FileSteps) -> None:
+        """Print the steps of a file, each as it comes."""
+        if file.redacted:
+            note(f"this copy was redacted by {', '.join(file.redacted)}", "yellow")
+        if file.torn_line is not None:
+            note(f"the last line ({file.torn_line}) is torn and left out", "yellow")
+        for _, about in file.notes:
+            lost = about.get("dropped") if isinstance(about, Mapping) else None
+            if isinstance(lost, Mapping):
+                note(
+                    f"{lost.get('count')} events from {lost.get('first_seq')} to {lost.get('last_seq')} are missing: {lost.get('why')}",
+                    "yellow",
+                )
+        for step in walked:
+            self._kinds[step["kind"]](step)
+        self._unknown(walked.unknown)
+
     def show(self, walked: dict[str, Any]) -> None:
-        """Print all of it."""
-        if walked["redacted"]:
-            note(f"this copy was redacted by {', '.join(walked['redacted'])}", "yellow")
-        if "torn_line" in walked:
-            note(f"the last line ({walked['torn_line']}) is torn and left out", "yellow")
+        """Print the steps of a nested run."""
         for step in walked["steps"]:
             self._kinds[step["kind"]](step)
-        if walked["unknown_events"]:
-            listed = ", ".join(f"{name} ({count})" for name, count in sorted(walked["unknown_events"].items()))
+        self._unknown(walked["unknown_events"])
+
+    def _unknown(self, unknown: Mapping[str, int]) -> None:
+        if unknown:
+            listed = ", ".join(f"{name} ({count})" for name, count in sorted(unknown.items()))
             self._line(f"events that this environment has no type for: {listed}", "dim")
 
     def _line(self, text: str, style: str | None = None) -> None:
@@ -154,6 +229,10 @@ class _Printer:
         self._line(f"  model call {step['call']}: served {counts}, receipt {served['receipt'][:12]}", "cyan")
         for edit in served.get("edits", ()):
             self._line(f"    {edit['plugin']} edits the request: {edit['op']} {edit['target']}", "dim")
+        told = step.get("events", ())
+        for event in told:
+            if event["seq"] < step.get("replied_seq", event["seq"] + 1):
+                self._event(event, "    ")
         if not step["replied"]:
             self._line("    no reply was accepted", "yellow")
         else:
@@ -164,8 +243,15 @@ class _Printer:
             self._text(step["text"], "says: ")
         for call in step["calls"]:
             self._call(call)
+        for event in told:
+            if event["seq"] > step.get("replied_seq", event["seq"]):
+                self._event(event, "    ")
         for other in step.get("other_events", ()):
             self._line(f"    event {other['name']} of {other['source']}", "dim")
+
+    def _event(self, event: dict[str, Any], indent: str = "  ") -> None:
+        text = event["text"] if self._full else one_line(event["text"], 160)
+        self._line(f"{indent}{event['source']}: {text}", "yellow" if event["name"] in SWITCHES else "dim")
 
     def _call(self, call: dict[str, Any]) -> None:
         outcome = call["outcome"] or "waits"

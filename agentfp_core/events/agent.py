@@ -176,6 +176,9 @@ class AnswerNotAssessed(Payload):
     plugin: Name[str]
     phase: Name[str]
 
+    def __str__(self) -> str:
+        return f"plugin {self.plugin} failed to judge the answer in {self.phase}, and it went out without"
+
 
 @event("agentfp.run.stop_requested")
 class StopRequested(Payload):
@@ -183,6 +186,9 @@ class StopRequested(Payload):
 
     by: Name[str]
     reason: Content[str]
+
+    def __str__(self) -> str:
+        return f"{self.by} asks for the turn to end: {self.reason}"
 
 
 @event("agentfp.run.cancelled")

@@ -13,3 +13,6 @@ class AppEvent(RawPayload):
     __slots__ = ()
     event_name: ClassVar[str] = "app"
     event_kind: ClassVar[Kind] = "diagnostic"
+
+    def __str__(self) -> str:
+        return self.data

@@ -42,7 +42,10 @@ Kind: TypeAlias = Literal["stored", "diagnostic", "transient"]
 
 
 class Payload:
-    """Base of every event's payload. Make one with :func:`event`, a part of one with :func:`part`."""
+    """Base of every event's payload. Make one with :func:`event`, a part of one with :func:`part`.
+
+    A class that defines ``__str__`` says in one line what happened, for people who walk through a record.
+    """
 
     __slots__ = ()
     event_name: ClassVar[str] = ""
@@ -97,6 +100,16 @@ class UnknownPayload(RawPayload):
 
     __slots__ = ()
     event_name: ClassVar[str] = "unknown"
+
+
+def words_of(payload: Payload) -> str | None:
+    """What an event says of itself in one line; None where its class has no words for it, or they fail."""
+    if type(payload).__str__ is object.__str__:
+        return None
+    try:
+        return str(payload)
+    except Exception:  # a plugin's words, over whatever stands in a file
+        return None
 
 
 @dataclass_transform()

@@ -92,3 +92,6 @@ class BudgetPressure(Payload):
     overflow_by: Number[int]
     unit: Name[Literal["chars"]] = "chars"
     plan_action: Name[Literal["none"]] = "none"
+
+    def __str__(self) -> str:
+        return f"the {self.slot} are {self.projected} {self.unit}, {self.overflow_by} over their budget of {self.cap}"

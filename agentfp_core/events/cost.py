@@ -35,3 +35,6 @@ class LimitHit(Payload):
     limit: Number[float]
     actual: Number[float]
     action: Name[Literal["abort", "warn"]]
+
+    def __str__(self) -> str:
+        return f"the limit {self.kind} of {self.limit:g} is hit with {self.actual:g}: {self.action}"

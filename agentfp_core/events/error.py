@@ -7,6 +7,10 @@ from typing import Literal
 from agentfp_core.events.base import Content, Name, Number, Payload, event
 
 
+def _why(text: str | None) -> str:
+    return "" if not text else f": {text}"
+
+
 @event("agentfp.error.fatal")
 class Fatal(Payload):
     """The run failed, or a listener raised (then the run goes on)."""
@@ -28,6 +32,9 @@ class Retried(Payload):
     stated_wait_ms: Number[int | None] = None
     last_error: Content[str | None] = None
 
+    def __str__(self) -> str:
+        return f"the request is sent again after {self.backoff_ms} ms ({self.reason}): attempt {self.attempt} of {self.max_attempts}"
+
 
 @event("agentfp.error.recovered", kind="diagnostic")
 class Recovered(Payload):
@@ -35,6 +42,9 @@ class Recovered(Payload):
 
     attempt: Number[int]
     total_duration_ms: Number[int]
+
+    def __str__(self) -> str:
+        return f"attempt {self.attempt} succeeded after {self.total_duration_ms} ms"
 
 
 @event("agentfp.error.circuit_changed", kind="diagnostic")
@@ -44,6 +54,9 @@ class CircuitChanged(Payload):
     state: Name[Literal["closed", "open", "half-open"]]
     provider: Name[str]
     reason: Content[str | None] = None
+
+    def __str__(self) -> str:
+        return f"the circuit breaker of {self.provider} is {self.state}{_why(self.reason)}"
 
 
 @event("agentfp.reliability.retried", kind="diagnostic")
@@ -57,6 +70,11 @@ class ReliabilityRetried(Payload):
     to_provider: Name[str]
     error_message: Content[str | None] = None
 
+    def __str__(self) -> str:
+        if self.action == "retry-other":
+            return f"{self.to_provider} is asked in place of {self.from_provider} ({self.error_kind}){_why(self.error_message)}"
+        return f"{self.to_provider} is asked again ({self.error_kind}), attempt {self.attempt}{_why(self.error_message)}"
+
 
 @event("agentfp.reliability.recovered", kind="diagnostic")
 class ReliabilityRecovered(Payload):
@@ -66,6 +84,9 @@ class ReliabilityRecovered(Payload):
     recovered_via: Name[Literal["retry", "retry-other", "fallback"]]
     prior_failures: Number[int]
     error_kind: Name[str]
+
+    def __str__(self) -> str:
+        return f"attempt {self.attempt} served, by {self.recovered_via}, after {self.prior_failures} that failed ({self.error_kind})"
 
 
 @event("agentfp.reliability.fail_fast")
@@ -79,6 +100,9 @@ class ReliabilityFailFast(Payload):
     error_kind: Name[str | None] = None
     error_message: Content[str | None] = None
 
+    def __str__(self) -> str:
+        return f"the rule {self.rule} ended the call in {self.phase}, at attempt {self.attempt}{_why(self.error_message)}"
+
 
 @event("agentfp.reliability.rule_failed", kind="diagnostic")
 class RuleFailed(Payload):
@@ -88,6 +112,9 @@ class RuleFailed(Payload):
     rule: Name[str]
     error_class: Name[str]
     error: Content[str | None] = None
+
+    def __str__(self) -> str:
+        return f"the rule {self.rule} raised {self.error_class} in {self.phase} and was passed over{_why(self.error)}"
 
 
 @event("agentfp.fallback.triggered")
@@ -99,6 +126,9 @@ class FallbackTriggered(Payload):
     fallback: Name[str]
     reason: Content[str | None] = None
 
+    def __str__(self) -> str:
+        return f"{self.fallback} serves in place of {self.primary}{_why(self.reason)}"
+
 
 @event("agentfp.resilience.output_fallback_triggered")
 class OutputFallbackTriggered(Payload):
@@ -108,6 +138,9 @@ class OutputFallbackTriggered(Payload):
     retries_spent: Number[int]
     error: Content[str | None] = None
 
+    def __str__(self) -> str:
+        return f"no answer fits the output type ({self.stage}), so the fallback function is asked{_why(self.error)}"
+
 
 @event("agentfp.resilience.output_canned_used")
 class OutputCannedUsed(Payload):
@@ -115,3 +148,6 @@ class OutputCannedUsed(Payload):
 
     retries_spent: Number[int]
     error: Content[str | None] = None
+
+    def __str__(self) -> str:
+        return f"the canned output is used{_why(self.error)}"

@@ -40,3 +40,6 @@ class PluginSlow(Payload):
     plugin: Name[str]
     moment: Name[str]
     duration_ms: Number[int]
+
+    def __str__(self) -> str:
+        return f"plugin {self.plugin} held the run up for {self.duration_ms} ms in {self.moment}"

@@ -57,6 +57,10 @@ class CallFailed(Payload):
     cache_write_tokens: Number[int | None] = None
     thinking_tokens: Number[int | None] = None
 
+    def __str__(self) -> str:
+        tokens = f"{self.input_tokens or 0} + {self.output_tokens or 0}"
+        return f"{self.provider}:{self.model} failed with {self.error_class}; {tokens} tokens are billed"
+
 
 @event("agentfp.stream.thinking_end", kind="diagnostic")
 class ThinkingEnd(Payload):
@@ -88,3 +92,6 @@ class HelperReplied(Payload):
     cache_read_tokens: Number[int | None] = None
     cache_write_tokens: Number[int | None] = None
     thinking_tokens: Number[int | None] = None
+
+    def __str__(self) -> str:
+        return f"plugin {self.plugin} asked {self.provider}:{self.model} ({self.purpose}), {self.duration_ms} ms"

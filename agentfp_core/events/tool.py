@@ -82,6 +82,9 @@ class ResultRefused(Payload):
     max_chars: Number[int]
     narrow_by: Name[tuple[str, ...]] = ()
 
+    def __str__(self) -> str:
+        return f"the result of {self.tool} has {self.size_chars} characters, over the {self.max_chars} it may have, and was not served"
+
 
 @event("agentfp.tools.repeated_call")
 class RepeatedCall(Payload):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, Record, approve, tool
-from agentfp.plugin import Deny, Plugin, Revise, hookimpl
-from agentfp.testing import ScriptedModel, call
+from agentfp import Agent, Fallback, Record, Reliability, Rule, ToolContext, approve, tool
+from agentfp.plugin import Deny, Payload, Plugin, Revise, event, hookimpl
+from agentfp.testing import PluginDist, ScriptedModel, call
 from tests.cli.conftest import Cli
 
 
@@ -196,3 +196,146 @@ def test_what_is_no_recording_exits_with_2(folder: Path, cli: Cli, text: str | N
     done = cli("steps", "x.jsonl")
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+@event("agentfp.office.closed")
+class Closed(Payload):
+    """The office is closed."""
+
+    hour: int
+
+    def __str__(self) -> str:
+        return f"closed at {self.hour}"
+
+
+class Office(Plugin):
+    """Says in the words of its event what it did."""
+
+    name = "office"
+    events = (Closed,)
+
+    @hookimpl(phase="evidence")
+    def assess_answer(self, draft: Any, run: Any) -> None:
+        run.emit(Closed(8))
+
+
+def test_an_event_of_a_plugin_that_is_installed_has_words(folder: Path, cli: Cli, plugin_dist: PluginDist) -> None:
+    source = """
+from agentfp.plugin import Payload, Plugin, event, hookimpl
+
+@event("agentfp.office.closed")
+class Closed(Payload):
+    hour: int
+
+    def __str__(self):
+        return f"closed at {self.hour}"
+
+class Office(Plugin):
+    name = "office"
+    events = (Closed,)
+"""
+    Agent(ScriptedModel(["Hi."]), plugins=[Office()]).run_sync("Hi").record.save("r.jsonl")
+    unknown = cli("steps", "r.jsonl")
+    assert "event agentfp.office.closed of office" in unknown.out
+    plugin_dist("agentfp-office", entry_points={"agentfp.plugins": {"office": "office_plugin:Office"}}, modules={"office_plugin": source})
+    known = cli("steps", "r.jsonl")
+    assert "office: closed at 8" in known.out
+    assert "no type for" not in known.out
+    told = of(cli("steps", "r.jsonl", "--json").json, "model_call")[0]["events"]
+    assert [(e["name"], e["source"], e["text"]) for e in told] == [("agentfp.office.closed", "office", "closed at 8")]
+
+
+def test_an_event_of_the_application_is_shown_as_it_is(folder: Path, cli: Cli) -> None:
+    @tool
+    def order(ctx: ToolContext[None]) -> str:
+        """Order."""
+        ctx.emit("shop.order.checked", {"items": 3})
+        return "ordered"
+
+    Agent(ScriptedModel([call("order"), "Done."]), tools=[order]).run_sync("Go").record.save("r.jsonl")
+    done = cli("steps", "r.jsonl")
+    assert '{"items":3}' in done.out
+    assert "no type for" not in done.out
+
+
+class Down(ScriptedModel):
+    """A model that never answers."""
+
+    def __init__(self) -> None:
+        super().__init__([OSError("no route"), OSError("no route")], name="down")
+
+
+def test_a_change_of_models_is_a_visible_step(folder: Path, cli: Cli) -> None:
+    models = {
+        "fallback": Fallback(Down(), ScriptedModel(["Hi."], name="spare")),
+        "rules": Reliability(
+            Down(),
+            ScriptedModel(["Hi."], name="spare"),
+            post_decide=[Rule(when=lambda a: a.error is not None, then="retry-other", kind="down")],
+        ),
+    }
+    for name, model in models.items():
+        Agent(model).run_sync("Hi").record.save(f"{name}.jsonl")
+        lines = cli("steps", f"{name}.jsonl").out.splitlines()
+        served = next(i for i, line in enumerate(lines) if "model call 1" in line)
+        assert "spare" in lines[served + 1]
+        assert "scripted" in lines[served + 1]
+        assert "replied" in "".join(lines[served + 2 :])
+        told = of(cli("steps", f"{name}.jsonl", "--json").json, "model_call")[0]["events"]
+        assert told[0]["name"] in ("agentfp.fallback.triggered", "agentfp.reliability.retried")
+    assert "scripted:spare serves in place of scripted:down: no route" in cli("steps", "fallback.jsonl").out
+
+
+def test_a_copy_in_which_no_secret_stood_is_not_called_redacted(folder: Path, cli: Cli) -> None:
+    agent = Agent(ScriptedModel(["I do not say.", "It is sk-123456."]), secrets=["sk-123456"])
+    first = agent.run_sync("Which key?")
+    first.record.save("clean.jsonl")
+    clean = cli("steps", "clean.jsonl")
+    assert (clean.code, clean.err) == (0, "")
+    assert cli("steps", "clean.jsonl", "--call", "1").code == 0
+    agent.run_sync("Say it.", history=first.history).record.save("masked.jsonl")
+    masked = cli("steps", "masked.jsonl")
+    assert "redacted by secrets" in masked.err
+    assert "sk-123456" not in masked.out
+    assert cli("steps", "masked.jsonl", "--call", "1").code == 1
+
+
+def nested(folder: Path) -> None:
+    deepest = Agent(ScriptedModel([call("look", switch="C"), "C is up."]), tools=[look], name="deepest")
+    inner = Agent(
+        ScriptedModel([call("deepest", id="c2", request="C?"), "It is."]), tools=[deepest.as_tool("deepest", "Knows.")], name="network"
+    )
+    outer = Agent(ScriptedModel([call("network", id="c1", request="C?"), "Yes."]), tools=[inner.as_tool("network", "Knows switches.")])
+    outer.run_sync("Is C up?").record.save("nested.jsonl")
+
+
+@pytest.mark.parametrize("drill", ["c1/c2", "network/deepest", "c1/deepest", "/c1/c2/"])
+def test_drilling_into_a_nested_run(folder: Path, cli: Cli, drill: str) -> None:
+    nested(folder)
+    walked = cli("steps", "nested.jsonl", "--drill", drill, "--json").json
+    assert [c["tool"] for step in of(walked, "model_call") for c in step["calls"]] == ["look"]
+    assert [m["text"] for m in of(walked, "message")] == ["C?"]
+    assert [t for step in of(walked, "model_call") for t in step["transitions"]] == [
+        {"from": "user", "to": "llm"},
+        {"from": "llm", "to": "tool", "via": "look"},
+        {"from": "tool", "to": "llm"},
+        {"from": "llm", "to": "user"},
+    ]
+    assert cli("steps", "nested.jsonl", "--drill", drill, "--call", "1").code == 0
+
+
+def test_drilling_to_where_nothing_is(folder: Path, cli: Cli) -> None:
+    nested(folder)
+    for drill, said in (("c9", "there are c1 (network)"), ("c1/c9", "there are c2 (deepest)"), ("c1/c2/c3", "there is none")):
+        done = cli("steps", "nested.jsonl", "--drill", drill)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+
+
+def test_a_damaged_file_is_shown_as_far_as_it_can_be_read(recording: Path, cli: Cli) -> None:
+    lines = recording.read_text().splitlines()
+    recording.write_text("\n".join([*lines[:14], "broken", *lines[14:]]) + "\n")
+    done = cli("steps", "r.jsonl")
+    assert done.code == 1
+    assert "model call 1" in done.out
+    assert "line 15 is not JSON" in done.err

@@ -28,6 +28,9 @@ class Minted(Payload):
     parent_refs: Name[tuple[str, ...]] = ()
     tool: Name[str | None] = None
 
+    def __str__(self) -> str:
+        return f"{self.bytes} bytes of {self.kind} are kept as {self.ref}"
+
 
 @event("agentfp.artifacts.resolved")
 class Resolved(Payload):
@@ -50,6 +53,9 @@ class Expired(Payload):
     bytes: Number[int]
     tool: Name[str | None] = None
 
+    def __str__(self) -> str:
+        return f"{self.ref} is kept no longer ({self.reason})"
+
 
 @event("agentfp.artifacts.deleted")
 class Deleted(Payload):
@@ -68,6 +74,9 @@ class Refused(Payload):
     ref: Name[str | None] = None
     detail: Content[str | None] = None
     tool: Name[str | None] = None
+
+    def __str__(self) -> str:
+        return f"{self.op} of {self.ref or 'an artifact'} is refused: {self.reason}"
 
 
 @event("agentfp.artifacts.presented")
@@ -90,6 +99,9 @@ class Placed(Payload):
     chars: Number[int]
     threshold: Number[int]
     tool: Name[str]
+
+    def __str__(self) -> str:
+        return f"the result of {self.tool} has {self.chars} characters; the model gets a ticket for {self.ref}"
 
 
 EVENTS = (Minted, Resolved, Expired, Deleted, Refused, Presented, Placed)

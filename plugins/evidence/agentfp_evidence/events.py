@@ -72,3 +72,10 @@ class EvidenceChecked(Payload):
     values: tuple[JudgedRow, ...] = ()
     tools: tuple[ToolRow, ...] = ()
     misattached: tuple[MisattachedRow, ...] = ()
+
+    def __str__(self) -> str:
+        outcomes = {"revision-asked": "sent back", "flagged": "flagged", "refused": "refused", "grounded": "let through"}
+        return (
+            f"the answer is {outcomes.get(self.action, self.action)}: {self.supported} values supported, "
+            f"{self.unverifiable} unverifiable, {self.unsupported} unsupported"
+        )

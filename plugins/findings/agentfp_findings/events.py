@@ -89,6 +89,9 @@ class StandingDeclared(Payload):
         """Where its assertions come from: ``tool:ID``, or ``artifact:REF`` when the result was placed."""
         return f"tool:{self.id}" if self.ref is None else f"artifact:{self.ref}"
 
+    def __str__(self) -> str:
+        return f"the model calls the result of {self.tool or self.result or self.named or 'a call'} {self.standing}"
+
 
 @event("agentfp.findings.conflict")
 class ConflictFound(Payload):
@@ -99,6 +102,9 @@ class ConflictFound(Payload):
     id: Content[str]
     predicate: Content[str]
     witnesses: Content[tuple[str, ...]]
+
+    def __str__(self) -> str:
+        return f"results are at odds on {self.kind} {self.id}, {self.predicate}"
 
 
 @event("agentfp.findings.malformed")
@@ -117,6 +123,9 @@ class Contingent(Payload):
     carriers: tuple[Carrier, ...]
     value_chars: Number[int]
     value: Content[str]
+
+    def __str__(self) -> str:
+        return f"a value of the {self.declared_on} stands only in results that are no facts: {self.value}"
 
 
 @event("agentfp.findings.unsettled_by_absence")
@@ -147,6 +156,9 @@ class Judged(Payload):
     tests_subject: Content[float | None] = None
     probabilities: tuple[Probability, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.judge} judges the result of {self.tool} against the {self.against}: {self.standing}"
+
 
 @event("agentfp.findings.judge_failed")
 class JudgeFailed(Payload):
@@ -157,6 +169,9 @@ class JudgeFailed(Payload):
     latency_ms: Number[int]
     status: Number[int | None] = None
     message: Content[str] = ""
+
+    def __str__(self) -> str:
+        return f"{self.judge} could not judge the result of {self.tool}"
 
 
 @event("agentfp.findings.frame_skipped")

@@ -30,6 +30,10 @@ class PermissionChecked(Payload):
     sequence_length: Number[int] = 0
     again: Number[bool] = False
 
+    def __str__(self) -> str:
+        rule = f" by {self.policy_rule_id}" if self.policy_rule_id else ""
+        return f"{self.capability} of {self.target}: {self.result}{rule}{f', {self.rationale}' if self.rationale else ''}"
+
 
 @event("agentfp.permission.halt")
 class PermissionHalted(Payload):
@@ -41,3 +45,6 @@ class PermissionHalted(Payload):
     checker: Name[str | None] = None
     policy_rule_id: Name[str | None] = None
     tell_model: Content[str | None] = None
+
+    def __str__(self) -> str:
+        return f"the run is halted at {self.target}: {self.reason}"

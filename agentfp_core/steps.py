@@ -5,14 +5,18 @@ It reads whatever is there: events of types that are not installed are counted, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agentfp_core.events.base import UnknownPayload, words_of
 from agentfp_core.redaction import PLACEHOLDER
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
     from agentfp_core.record import Record
+    from agentfp_core.record_file import RecordFile
+    from agentfp_core.segments import SegmentHeader
 
 Step = dict[str, Any]
 """JSON data, with ``kind`` and ``seq``."""
@@ -25,16 +29,20 @@ def walk(record: Record) -> dict[str, Any]:
         record: live, recorded or read from a journal.
 
     Returns:
-        ``steps`` in order; ``kind`` is leg, message, model_call, intervention, pause, answers, limit, failure or end.
+        ``steps`` in order; ``kind`` is leg, message, model_call, intervention, pause, answers, limit, failure, event or end. Steps of
+        nested runs stand with the calls that ran them, as ``nested``.
     """
-    walker = _Walker(record)
+    walker = _Walker()
     for event in record:
         walker.take(event)
-    walker.close()
+    for call_id, child in record.children.items():
+        if call_id in walker.calls:
+            walked = walk(child)
+            walker.calls[call_id]["nested"] = {key: walked[key] for key in ("conversation", "redacted", "steps", "unknown_events")}
     made: dict[str, Any] = {
         "conversation": record.root_id,
         "legs": len(record.headers),
-        "events": len(record),
+        "events": walker.events,
         "redacted": list(record.redacted),
         "steps": walker.steps,
         "unknown_events": walker.unknown,
@@ -44,20 +52,97 @@ def walk(record: Record) -> dict[str, Any]:
     return made
 
 
+class FileSteps:
+    """The steps of a file of any size: iterate, and each is given as soon as nothing can be added to it, in order.
+
+    Args:
+        file: the file.
+        path: call ids that lead to a nested run; only its steps are given then.
+
+    Attributes:
+        file: the file.
+        path: what was given.
+    """
+
+    def __init__(self, file: RecordFile, path: tuple[str, ...] = ()) -> None:
+        self.file = file
+        self.path = path
+        self._walkers: dict[tuple[str, ...], _Walker] = {path: _Walker()}
+        self._nested = {header.path for header in file.headers if len(header.path) > len(path)}
+
+    @property
+    def events(self) -> int:
+        """How many were read, without those of nested runs."""
+        return self._walkers[self.path].events
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """Events of types that are not installed, counted by name."""
+        return self._walkers[self.path].unknown
+
+    def __iter__(self) -> Iterator[Step]:
+        top = self._walkers[self.path]
+        early: set[tuple[str, ...]] = set()
+        for header, event in self.file:
+            path = header.path
+            if path[: len(self.path)] != self.path or any(path[: len(done)] == done for done in early):
+                continue
+            self._walker(header).take(event)
+            for step in top.finished():
+                early |= self._fetch(step)
+                yield step
+        for step in top.finished(last=True):
+            self._fetch(step)
+            yield step
+
+    def _fetch(self, step: Step) -> set[tuple[str, ...]]:
+        """Read what nested runs of a step did that stands further on in the file; gives their paths."""
+        paths = {(*self.path, call["id"]) for call in step.get("calls", ()) if "nested" not in call} & self._nested
+        for path in paths:
+            call = next(call for call in step["calls"] if call["id"] == path[-1])
+            for header, event in self.file.nested(path):
+                if path not in self._walkers:
+                    self._attach(call, header)
+                self._walker(header).take(event)
+        return paths
+
+    def _walker(self, header: SegmentHeader) -> _Walker:
+        found = self._walkers.get(header.path)
+        if found is None:
+            outer = self._walkers.get(header.path[:-1])
+            found = self._attach({} if outer is None else outer.calls.get(header.path[-1], {}), header)
+        return found
+
+    def _attach(self, call: Step, header: SegmentHeader) -> _Walker:
+        made = self._walkers[header.path] = _Walker()
+        call["nested"] = {
+            "conversation": header.root_id,
+            "redacted": list(header.redaction),
+            "steps": made.steps,
+            "unknown_events": made.unknown,
+        }
+        return made
+
+
 class _Walker:
     """The fold."""
 
-    def __init__(self, record: Record) -> None:
-        self.record = record
+    def __init__(self) -> None:
         self.steps: list[Step] = []
         self.unknown: dict[str, int] = {}
+        self.events = 0
+        self.calls: dict[str, Step] = {}
         self._call: Step | None = None
-        self._calls: dict[str, Step] = {}
+        self._asked_by = "user"
+        self._blobs: dict[str, str] = {}
+        self._owners: dict[str, Step] = {}
+        self._settling: list[Step] = []
         self._tools = 0
         self._pieces = 0
         self._handlers: Mapping[str, Callable[[Event, Any], None]] = {
             "agentfp.agent.run_configured": self._leg,
             "agentfp.message.added": self._message,
+            "agentfp.context.blob": self._blob,
             "agentfp.context.served": self._served,
             "agentfp.stream.llm_end": self._replied,
             "agentfp.cost.tick": self._cost,
@@ -81,9 +166,8 @@ class _Walker:
 
     def take(self, event: Event) -> None:
         """Fold one event in."""
-        from agentfp_core.events.base import RawPayload
-
-        if isinstance(event.payload, RawPayload):
+        self.events += 1
+        if isinstance(event.payload, UnknownPayload):
             self.unknown[event.name] = self.unknown.get(event.name, 0) + 1
             if self._call is not None:
                 self._call.setdefault("other_events", []).append({"seq": event.seq, "name": event.name, "source": event.source})
@@ -91,12 +175,36 @@ class _Walker:
         handler = self._handlers.get(event.name)
         if handler is not None:
             handler(event, event.payload)
+            return
+        text = words_of(event.payload)
+        if text is not None:
+            self._told(event, text)
 
-    def close(self) -> None:
-        """Put what nested agents did beneath the calls that ran them."""
-        for call_id, child in self.record.children.items():
-            if call_id in self._calls:
-                self._calls[call_id].setdefault("nested", walk(child))
+    def _told(self, event: Event, text: str) -> None:
+        """An event that has words of its own: it stands with the model call that is under way, else for itself."""
+        if self._call is None:
+            self._step(event, "event", name=event.name, source=event.source, text=text)
+            return
+        what = {"seq": event.seq, "name": event.name, "source": event.source, "text": text}
+        self._call.setdefault("events", []).append(what)
+
+    def finished(self, *, last: bool = False) -> Iterator[Step]:
+        """Hand out, and forget, the steps to which nothing can be added any more.
+
+        Args:
+            last: nothing more comes, so that all are.
+        """
+        while self.steps and (last or not self._open(self.steps[0])):
+            step = self.steps.pop(0)
+            for call in step.get("calls", ()):
+                self.calls.pop(call["id"], None)
+                self._owners.pop(call["id"], None)
+            yield step
+
+    def _open(self, step: Step) -> bool:
+        if step is self._call or step is self.steps[-1] or any(step is other for other in self._settling):
+            return True
+        return any(call["outcome"] is None for call in step.get("calls", ()))
 
     def _step(self, event: Event, kind: str, **values: Any) -> Step:
         step = {"kind": kind, "seq": event.seq, "turn": event.turn, **{k: v for k, v in values.items() if v is not None}}
@@ -108,6 +216,7 @@ class _Walker:
     def _leg(self, event: Event, payload: Any) -> None:
         plugins = [f"{plugin.name} {plugin.version}" for plugin in payload.plugins]
         problems = list(payload.plugin_problems) or None
+        self._call = None
         self._step(
             event, "leg", leg=payload.leg, agent=payload.agent_id, provider=payload.provider, model=payload.model, plugins=plugins,
             tools=list(payload.tools), plugin_problems=problems,
@@ -115,11 +224,12 @@ class _Walker:
 
     def _message(self, event: Event, payload: Any) -> None:
         if payload.role == "user":
+            self._call, self._asked_by = None, "user"
             self._step(event, "message", author=payload.author, text=payload.content or "")
         elif payload.role == "assistant":
             self._reply(payload)
-        elif payload.role == "tool" and payload.tool_call_id in self._calls:
-            call = self._calls[payload.tool_call_id]
+        elif payload.role == "tool" and payload.tool_call_id in self.calls:
+            call = self.calls[payload.tool_call_id]
             if payload.content is not None and payload.content_of is None:
                 call["served_as"] = payload.content
             if payload.notes:
@@ -128,13 +238,18 @@ class _Walker:
     def _reply(self, payload: Any) -> None:
         if self._call is None:
             return
+        proposed_calls = payload.tool_calls or ()
+        to = [{"from": "llm", "to": "tool", "via": proposed.name} for proposed in proposed_calls] or [{"from": "llm", "to": "user"}]
+        self._call["transitions"] += to
+        self._asked_by = "tool" if proposed_calls else "user"
         if payload.content:
             self._call["text"] = payload.content
         if payload.own is not None:
             self._call["own_text"] = payload.own
-        for proposed in payload.tool_calls or ():
+        for proposed in proposed_calls:
             call = {"id": proposed.id, "tool": proposed.name, "arguments": proposed.arguments, "outcome": None}
-            self._calls[proposed.id] = call
+            self.calls[proposed.id] = call
+            self._owners[proposed.id] = self._call
             self._call["calls"].append(call)
 
     # --- model calls ---
@@ -152,16 +267,37 @@ class _Walker:
             "message_chars": payload.message_chars,
             "receipt": payload.receipt,
         }
+        self._settling.clear()
+        made_of = self._made_of(payload)
+        if made_of:
+            served["made_of"] = made_of
         if payload.edits:
             served["edits"] = [{"op": edit.op, "plugin": edit.plugin, "target": edit.target} for edit in payload.edits]
         self._call = self._step(event, "model_call", call=payload.call, iteration=event.iteration, served=served, model=payload.model)
-        self._call |= {"replied": False, "calls": []}
+        self._call |= {"replied": False, "calls": [], "transitions": [{"from": self._asked_by, "to": "llm"}]}
+
+    def _made_of(self, payload: Any) -> dict[str, Any]:
+        """What changed in what requests are made of, besides the messages, as hashes that compare with those of other records."""
+        made: dict[str, Any] = {}
+        if payload.pieces is not None:
+            made["pieces"] = [
+                {"plugin": p.plugin, "key": p.key, "slot": p.slot, "sha256": self._blobs.get(p.digest)} for p in payload.pieces
+            ]
+        if payload.tools is not None:
+            made["tools"] = [{"name": tool.name, "sha256": self._blobs.get(tool.digest)} for tool in payload.tools]
+        if payload.params is not None:
+            made["params"] = payload.params
+        return made
+
+    def _blob(self, event: Event, payload: Any) -> None:
+        self._blobs[payload.digest] = hashlib.sha256(payload.body.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _replied(self, event: Event, payload: Any) -> None:
         if self._call is None:
             return
         self._call |= {
             "replied": True,
+            "replied_seq": event.seq,
             "stop": payload.stop_reason,
             "duration_ms": payload.duration_ms,
             "input_tokens": payload.input_tokens,
@@ -175,14 +311,15 @@ class _Walker:
     # --- tool calls ---
 
     def _started(self, event: Event, payload: Any) -> None:
-        call = self._calls.get(event.call_id or "")
+        call = self.calls.get(event.call_id or "")
         if call is not None and payload.tool is not None:
             call["tool"] = payload.tool  # said in full, also where what the model wrote is masked
 
     def _ended(self, event: Event, payload: Any) -> None:
-        call = self._calls.get(event.call_id or "")
+        call = self.calls.get(event.call_id or "")
         if call is None:
             return
+        self._settling.append(self._owners[event.call_id or ""])  # what the model read of it comes later
         call |= {"outcome": payload.outcome, "ran": payload.ran, "duration_ms": payload.duration_ms, "result": payload.content}
         for name in ("error_class", "error", "cause", "private"):
             if getattr(payload, name) is not None:
@@ -194,7 +331,7 @@ class _Walker:
             for name in ("plugin", "phase", "verdict", "reason", "rule", "text", "arguments")
             if getattr(payload, name) is not None
         }
-        call = self._calls.get(event.call_id or "")
+        call = self.calls.get(event.call_id or "")
         if call is not None:
             call.setdefault("verdicts", []).append(verdict)
         elif payload.verdict == "Revise":
@@ -203,7 +340,7 @@ class _Walker:
             self._step(event, "intervention", moment=payload.moment, **verdict)
 
     def _decided(self, event: Event, payload: Any) -> None:
-        call = self._calls.get(event.call_id or "")
+        call = self.calls.get(event.call_id or "")
         if call is not None:
             decision = {
                 "approved": payload.approved,
@@ -276,6 +413,7 @@ class _Walker:
         self._step(event, "failure", stage=payload.phase, scope="run", error_class=payload.cause, error=payload.tool_name)
 
     def _run_ended(self, event: Event, payload: Any) -> None:
+        self._settling.clear()
         self._step(event, "end", status=payload.status, duration_ms=payload.duration_ms)
 
 

@@ -1,0 +1,1 @@
+"""The commands of this distribution: one module each, offered through ``agentfp.commands``."""
