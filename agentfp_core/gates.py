@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 ORDER = PHASES["before_tool"]
-AGAIN = ("authorize", "validate", "resolve")
+AGAIN = ("authorize", "validate", "resolve", "credential")
 DENIED = "This call is not permitted."
 FAILED = "This call could not be checked and was not run. Go on without it."
 

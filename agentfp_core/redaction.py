@@ -215,11 +215,16 @@ class SecretMask:
             self._pattern = re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
         return text if self._pattern is None else self._pattern.sub(PLACEHOLDER, text)
 
+    def payload(self, payload: Payload) -> Payload:
+        """The payload without the values, in whatever field they stand."""
+        masked: Payload = _masked_everywhere(payload, self.mask_text)
+        return masked
+
     def apply(self, event: Event) -> Event:
         """The event without the values, in whatever field they stand."""
         if not self._secrets:
             return event
-        payload: Payload = _masked_everywhere(event.payload, self.mask_text)
+        payload = self.payload(event.payload)
         call_id = None if event.call_id is None else self.mask_text(event.call_id)
         return event._replace(name=self.mask_text(event.name), payload=payload, call_id=call_id)
 

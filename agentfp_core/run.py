@@ -13,14 +13,16 @@ from agentfp_core.events.base import Event, Payload, check_payload
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.error import Fatal
 from agentfp_core.events.hook import PluginFailed
+from agentfp_core.events.pause import PauseRequest
 from agentfp_core.events.stream import CallFailed, HelperReplied
+from agentfp_core.events.tool import ToolEnded, ToolProgress
 from agentfp_core.hook_timer import HookTimer
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.jsontext import canonical
 from agentfp_core.memos import Memo
 from agentfp_core.model import ModelRequest, ModelResponse
 from agentfp_core.protocol import check_request, complete
-from agentfp_core.redaction import RedactionPolicy, funnel
+from agentfp_core.redaction import RedactionPolicy, SecretMask, funnel
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 Deps = TypeVar("Deps")
 _new_event = tuple.__new__
 KERNEL = "kernel"
+FROM_TOOLS = frozenset({ToolEnded.event_name, ToolProgress.event_name, PauseRequest.event_name})
+"""Events that hold what tools said."""
 
 
 def _unfolded(event: Event, payload: Any) -> None:
@@ -114,6 +118,8 @@ class Run(Generic[Deps]):
             record.secrets = parent.secrets
         self.secrets: set[str] = record.secrets
         self.secrets.update(agent.secrets)
+        self.handed: set[str] = set() if parent is None else parent.handed
+        self._handed_mask = SecretMask(self.handed)
         outer = None if parent is None else parent.redact
         self.own_redact = redact
         self.redact: RedactionPolicy | None = redact if outer is None else outer.joined(redact)
@@ -172,6 +178,8 @@ class Run(Generic[Deps]):
         if self._dev:
             check_payload(payload)
             self._check_declared(payload, source)
+        if self.handed and (name in FROM_TOOLS or type(payload) is AppEvent):
+            payload = self._handed_mask.payload(payload)
         if self.closed:
             raise UsageError(f"the run is over; {name!r} cannot be filed on its record any more")
         seq = self._seq
@@ -394,10 +402,21 @@ class Run(Generic[Deps]):
         """
         self.emit(StopRequested(self.source, reason), source=self.source)
 
-    def mask_value(self, secret: str) -> None:
-        """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself."""
+    def mask_value(self, secret: str, *, in_results: bool = False) -> None:
+        """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself.
+
+        Args:
+            secret: the value; one of fewer than four characters is left as it is.
+            in_results: also in what tools return, raise, ask and report, before it stands on the record or reaches the model.
+        """
         if len(secret) >= 4:
             self.secrets.add(secret)
+            if in_results:
+                self.handed.add(secret)
+
+    def mask_result(self, text: str) -> str:
+        """A text of a tool without the values that are masked in results."""
+        return self._handed_mask.mask_text(text) if self.handed else text
 
     async def call_model(self, request: ModelRequest, *, purpose: str, model: Model | None = None) -> ModelResponse:
         """Call a model for a plugin's own work; billed, limited and recorded as part of the run.

@@ -201,8 +201,11 @@ class ToolContext(Generic[Deps]):
             if name not in self._made:
                 self._made[name] = factory(self, self._run)
             return self._made[name]
-        if name in ("artifacts", "credentials"):
-            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: pip install agentfp-{name}, then add {name!r} to the plugins"
+        plugin = {"artifacts": "artifacts", "credentials": "credentials", "credential": "credentials"}.get(name)
+        if plugin is not None:
+            msg = (
+                f"tool {self.tool_name!r} needs ctx.{name}; switch it on: pip install agentfp-{plugin}, then add {plugin!r} to the plugins"
+            )
             raise CapabilityMissingError(msg)
         raise CapabilityMissingError(f"the tool context has no {name!r}; {nearest(name, [*capabilities, *_PUBLIC])}")
 
