@@ -151,7 +151,7 @@ _CONTEXT: Any = object()
 
 
 def _resolve(parameter: inspect.Parameter, target: Any, tool_name: str) -> Any:
-    """The parameter's type, or ``_CONTEXT`` where a context is named that is not there; each is read on its own, so that a bad one spoils none."""
+    """The parameter's type, or ``_CONTEXT`` where one is named that is not there; each is read on its own, a bad one spoils none."""
     hint = parameter.annotation
     if hint is inspect.Parameter.empty:
         return Any
