@@ -9,9 +9,9 @@ import anyio.from_thread
 from agentfp import UsageError
 from agentfp.plugin import Identity, nearest
 from agentfp_credentials.errors import ConsentNeededError
-from agentfp_credentials.needs import MODES, Mode
+from agentfp_credentials.needs import MODES
 from agentfp_credentials.obtaining import Obtaining
-from agentfp_credentials.protocol import AuthorizationRequired, CredentialRequest
+from agentfp_credentials.protocol import AuthorizationRequired, CredentialRequest, Mode
 from agentfp_credentials.values import Credential
 
 

@@ -70,7 +70,7 @@ class _OAuth2(HoldsSecrets):
 
     def __init__(self, service: str, *, token_url: str, client_id: str, client_secret: str | None) -> None:
         try:
-            from authlib.integrations.httpx_client import AsyncOAuth2Client
+            from authlib.integrations.httpx_client import AsyncOAuth2Client  # type: ignore[import-untyped,unused-ignore]
         except ImportError as error:
             raise ConfigError("OAuth 2 needs packages that are missing: pip install 'agentfp-credentials[oauth]'") from error
         self.id = f"oauth2:{service}"

@@ -88,8 +88,8 @@ class Credentials(Plugin):
                 agent.problem(
                     f"tool {name!r} needs a credential for {needs[0].service!r} and there is no provider; set provider or services"
                 )
-            for need in needs if known is not None else ():
-                if need.service not in known:
+            for need in needs:
+                if known is not None and need.service not in known:
                     agent.problem(
                         f"tool {name!r} needs a credential for {need.service!r}, which has no provider; {nearest(need.service, known)}"
                     )

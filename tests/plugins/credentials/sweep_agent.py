@@ -88,7 +88,7 @@ class Stumbling:
 
 def plugin(token_url: str, person: Person) -> Credentials:
     """The plugin with a service for each way in."""
-    keyring.set_keyring(InMemory())
+    keyring.set_keyring(InMemory())  # type: ignore[no-untyped-call,unused-ignore]
     stumbling = Stumbling()
     return Credentials(
         services={
@@ -99,9 +99,7 @@ def plugin(token_url: str, person: Person) -> Credentials:
             "environment": EnvironmentTokens({"environment": "SWEEP_TOKEN"}),
             "keyring": KeyringTokens({"keyring": ("a", "b")}),
             "config": {"use": "token", "token": SECRETS["config"]},
-            "client": OAuth2ClientCredentials(
-                "client", token_url=token_url, client_id="agent", client_secret=SECRETS["client_secret"]
-            ),
+            "client": OAuth2ClientCredentials("client", token_url=token_url, client_id="agent", client_secret=SECRETS["client_secret"]),
             "person": person,
             "stumbling": with_credential_retry(stumbling, initial_delay_ms=0),
             "broken": stumbling,

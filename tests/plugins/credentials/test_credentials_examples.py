@@ -91,7 +91,7 @@ def facts(source: Any) -> list[tuple[str, str | None]]:
 def everything(result: Any) -> str:
     """All that a record, its checkpoint and its representations show."""
     texts = [event.payload for event in result.record]
-    return repr(texts) + repr(result) + result.checkpoint().to_json() + repr(list(result.history)) + result.history.to_json()
+    return str(repr(texts) + repr(result) + result.checkpoint().to_json() + repr(list(result.history)) + result.history.to_json())
 
 
 ASK = [call("find_customer", name="Ann"), "Ann is customer 7."]
@@ -100,7 +100,7 @@ ASK = [call("find_customer", name="Ann"), "Ann is customer 7."]
 async def test_a_static_token_reaches_the_tool_as_a_header() -> None:
     calls: list[dict[str, str]] = []
     agent = Agent(ScriptedModel(ASK), tools=[crm(calls)], plugins=[Credentials(provider=static_tokens({"crm": "t1"}))])
-    result = await agent.run("Who is Ann?")
+    result: Any = await agent.run("Who is Ann?")
     assert result.text == "Ann is customer 7."
     assert calls == [{"authorization": "Bearer t1"}]
     assert [name for name, _ in facts(result)] == ["requested", "acquired"]
@@ -125,7 +125,7 @@ async def test_a_person_consents_and_the_waiting_tool_runs_once() -> None:
     provider = Consenting()
     plugin = Credentials(provider=provider)
     agent = Agent(ScriptedModel(ASK), tools=[crm(calls)], plugins=[plugin])
-    result = await agent.run("Who is Ann?", identity=Identity(principal="ann"))
+    result: Any = await agent.run("Who is Ann?", identity=Identity(principal="ann"))
     assert result.paused
     assert calls == []
     pause = Pause.from_json(result.pause.to_json())
@@ -148,8 +148,8 @@ async def test_a_person_consents_and_the_waiting_tool_runs_once() -> None:
 async def test_a_resume_before_the_consent_pauses_again_and_a_no_is_told_to_the_model() -> None:
     calls: list[dict[str, str]] = []
     agent = Agent(ScriptedModel([ASK[0], "I could not look."]), tools=[crm(calls)], plugins=[Credentials(provider=Consenting())])
-    result = await agent.run("Who is Ann?")
-    again = await agent.resume(result.pause, True)
+    result: Any = await agent.run("Who is Ann?")
+    again: Any = await agent.resume(result.pause, True)
     assert again.paused
     assert again.pause.id != result.pause.id
     done = await agent.resume(again.pause, reject("no"))
@@ -162,7 +162,7 @@ async def test_a_resume_before_the_consent_is_told_to_the_model_where_the_settin
     calls: list[dict[str, str]] = []
     plugin = Credentials(provider=Consenting(), still_required="tell_model")
     agent = Agent(ScriptedModel([ASK[0], "I could not look."]), tools=[crm(calls)], plugins=[plugin])
-    result = await agent.run("Who is Ann?")
+    result: Any = await agent.run("Who is Ann?")
     done = await agent.resume(result.pause, approve())
     assert not done.paused
     assert "a person must consent" in done.history[2].text
@@ -173,12 +173,18 @@ async def test_a_resume_before_the_consent_is_told_to_the_model_where_the_settin
 
 async def test_an_answer_without_the_consent_is_refused_with_where_to_consent() -> None:
     plugin = Credentials(provider=Consenting(), on_authorization_required="tell_model")
-    result = await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[plugin]).run("Who is Ann?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[plugin]).run("Who is Ann?")
     assert result.status == "refused"
     with pytest.raises(CredentialConsentRequiredError) as raised:
         result.raise_for_status()
     error = raised.value
-    assert (error.service, error.authorization_url, error.session_id, error.tool, error.iteration) == ("crm", URL, "session-1", "find_customer", 1)
+    assert (error.service, error.authorization_url, error.session_id, error.tool, error.iteration) == (
+        "crm",
+        URL,
+        "session-1",
+        "find_customer",
+        1,
+    )
     assert URL not in f"{error} {error!r} {vars(error)}" + everything(result)
     assert pickle.loads(pickle.dumps(error)).authorization_url is None
 
@@ -191,14 +197,14 @@ async def test_a_later_credential_for_the_service_clears_the_consent() -> None:
         return ASK[0]
 
     plugin = Credentials(provider=provider, on_authorization_required="tell_model")
-    result = await Agent(ScriptedModel([ASK[0], consent, "Ann is customer 7."]), tools=[crm([])], plugins=[plugin]).run("Who is Ann?")
+    result: Any = await Agent(ScriptedModel([ASK[0], consent, "Ann is customer 7."]), tools=[crm([])], plugins=[plugin]).run("Who is Ann?")
     assert result.raise_for_status().text == "Ann is customer 7."
 
 
 async def test_nothing_is_asked_for_before_a_call_is_approved() -> None:
     calls: list[dict[str, str]] = []
     agent = Agent(ScriptedModel(ASK), tools=[crm(calls, approval=True)], plugins=[Credentials(provider=static_tokens({"crm": TOKEN}))])
-    result = await agent.run("Who is Ann?")
+    result: Any = await agent.run("Who is Ann?")
     assert facts(result) == []
     done = await agent.resume(result.pause, approve(by="bob"))
     assert [name for name, _ in facts(done)] == ["requested", "acquired"]
@@ -209,7 +215,7 @@ async def test_a_provider_that_stumbles_is_asked_again_and_the_record_says_it_on
     told: list[tuple[int, str]] = []
     provider = Failing(HttpError(503), HttpError(503))
     retrying = with_credential_retry(provider, max_attempts=3, initial_delay_ms=0, on_attempt=lambda *what: told.append(what))
-    result = await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials(provider=retrying)]).run("Who is Ann?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials(provider=retrying)]).run("Who is Ann?")
     assert [name for name, _ in facts(result)] == ["requested", "acquired"]
     assert told == [(1, "HttpError"), (2, "HttpError")]
     assert provider.asked == 3
@@ -226,7 +232,7 @@ async def test_what_will_not_pass_is_not_tried_again(error: Exception, asked: in
 
 async def test_what_a_failing_provider_says_is_shown_to_nobody() -> None:
     calls: list[dict[str, str]] = []
-    result = await Agent(ScriptedModel(ASK), tools=[crm(calls)], plugins=[Credentials(provider=Failing(HttpError(401)))]).run("Who?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[crm(calls)], plugins=[Credentials(provider=Failing(HttpError(401)))]).run("Who?")
     assert calls == []
     assert "credential for crm" in result.history[2].text
     failed = next(event.payload for event in result.record if event.name.endswith("credential.failed"))
@@ -242,7 +248,7 @@ async def test_an_expired_credential_is_refused() -> None:
         async def get_credential(self, request: CredentialRequest, /) -> Issued:
             return Issued(bearer(TOKEN), expires_at_s=1.0)
 
-    result = await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials(provider=Old())]).run("Who?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials(provider=Old())]).run("Who?")
     assert [event.payload.reason for event in result.record if event.name.endswith("credential.failed")] == ["expired"]
 
 
@@ -251,7 +257,7 @@ async def test_calls_of_one_service_are_told_apart_and_wait_for_one_consent() ->
     provider = Consenting()
     both = [call("find_customer", name="Ann"), call("find_customer", name="Bob")]
     agent = Agent(ScriptedModel([both, "Found."]), tools=[crm(calls)], plugins=[Credentials(provider=provider)])
-    result = await agent.run("Who?")
+    result: Any = await agent.run("Who?")
     assert len(result.pause.questions) == 1
     assert len(provider.requests) == 1
     provider.consented = True
@@ -264,7 +270,7 @@ async def test_calls_of_one_service_are_told_apart_and_wait_for_one_consent() ->
 async def test_a_nested_call_keeps_its_own_id() -> None:
     inner = Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials(provider=static_tokens({"crm": TOKEN}))])
     outer = Agent(ScriptedModel([call("ask_crm", request="Who is Ann?"), "Ann."]), tools=[inner.as_tool("ask_crm", "Ask the CRM.")])
-    result = await outer.run("Who?")
+    result: Any = await outer.run("Who?")
     (child,) = result.record.children.values()
     made = [event.call_id for event in child if ".credential." in event.name]
     ended = [event.call_id for event in child if event.name == "agentfp.tool.ended"]
@@ -276,7 +282,7 @@ def pulling(*, sync: bool = False) -> Callable[..., Any]:
     @tool
     def find_customer(ctx: ToolContext, name: str) -> str:
         """Find a customer."""
-        return ctx.credentials.get_credential_sync("crm").kind
+        return str(ctx.credentials.get_credential_sync("crm").kind)
 
     if sync:
         return find_customer
@@ -284,7 +290,7 @@ def pulling(*, sync: bool = False) -> Callable[..., Any]:
     @tool(name="find_customer")
     async def find_async(ctx: ToolContext, name: str) -> str:
         """Find a customer."""
-        return (await ctx.credentials.get_credential("crm")).kind
+        return str((await ctx.credentials.get_credential("crm")).kind)
 
     return find_async
 
@@ -292,14 +298,14 @@ def pulling(*, sync: bool = False) -> Callable[..., Any]:
 @pytest.mark.parametrize("sync", [True, False])
 async def test_a_tool_asks_for_a_credential_while_it_runs(sync: bool) -> None:
     agent = Agent(ScriptedModel(ASK), tools=[pulling(sync=sync)], plugins=[Credentials(provider=static_tokens({"crm": TOKEN}))])
-    result = await agent.run("Who?")
+    result: Any = await agent.run("Who?")
     assert result.history[2].text == "bearer"
     assert [name for name, _ in facts(result)] == ["requested", "acquired"]
     assert {event.payload.via for event in result.record if ".credential." in event.name} == {"pull"}
 
 
 async def test_a_consent_that_a_running_tool_needs_is_told_and_ends_the_run_refused() -> None:
-    result = await Agent(ScriptedModel(ASK), tools=[pulling()], plugins=[Credentials(provider=Consenting())]).run("Who?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[pulling()], plugins=[Credentials(provider=Consenting())]).run("Who?")
     with pytest.raises(CredentialConsentRequiredError) as raised:
         result.raise_for_status()
     assert raised.value.authorization_url == URL
@@ -309,14 +315,14 @@ async def test_a_consent_that_a_running_tool_needs_is_told_and_ends_the_run_refu
 async def test_without_the_plugin_a_declaration_is_refused_and_asking_fails() -> None:
     with pytest.raises(ConfigError, match="agentfp-credentials"):
         Agent(ScriptedModel(ASK), tools=[crm([])])
-    result = await Agent(ScriptedModel(ASK), tools=[pulling()]).run("Who?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[pulling()]).run("Who?")
     assert "agentfp-credentials" in next(e.payload.error for e in result.record if e.name == "agentfp.tool.ended")
 
 
 async def test_without_a_provider_asking_fails_closed_and_declaring_is_refused() -> None:
     with pytest.raises(ConfigError, match="no provider"):
         Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials()])
-    result = await Agent(ScriptedModel(ASK), tools=[pulling()], plugins=[Credentials()]).run("Who?")
+    result: Any = await Agent(ScriptedModel(ASK), tools=[pulling()], plugins=[Credentials()]).run("Who?")
     assert [event.payload.reason for event in result.record if event.name.endswith("credential.failed")] == ["no_provider"]
 
 

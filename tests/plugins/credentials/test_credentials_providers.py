@@ -65,7 +65,7 @@ async def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch
 
 async def test_the_keyring_is_read() -> None:
     before = keyring.get_keyring()
-    keyring.set_keyring(InMemory())
+    keyring.set_keyring(InMemory())  # type: ignore[no-untyped-call,unused-ignore]
     try:
         provider = KeyringTokens({"crm": ("crm", "agent"), "mail": ("mail", "agent")})
         assert await headers_of(provider, CredentialRequest("crm")) == {"authorization": "Bearer from-keyring"}
@@ -178,7 +178,7 @@ async def test_a_run_pauses_for_the_consent_of_a_real_server(server: Any) -> Non
         return seen[-1]
 
     agent = Agent(ScriptedModel([call("find"), "Done."]), tools=[find], plugins=[plugin])
-    result = await agent.run("Find.", identity=ANN)
+    result: Any = await agent.run("Find.", identity=ANN)
     (wanted,) = await plugin.authorizations(result)
     await provider.finish(await browse(wanted.url), identity=ANN)
     done = await agent.resume(result.pause, True)

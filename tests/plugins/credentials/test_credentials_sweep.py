@@ -17,7 +17,6 @@ from urllib.parse import quote
 import keyring
 import pytest
 
-
 from agentfp import Pause, RunCheckpointError, approve
 from agentfp.testing import call
 from tests.plugins.credentials.sweep_agent import PLAIN, SECRETS, Person, agent
