@@ -212,7 +212,6 @@ class OAuth2AuthorizationCode(_OAuth2):
                 raise
             del self._tokens[key]  # the refresh token was taken back; the person consents anew
             return None
-        made.refresh = made.refresh or token.refresh
         self._tokens[key] = made
         return made
 

@@ -27,6 +27,7 @@ class AuthorizationServer:
         self.refreshable: set[str] = set()
         self.expires_in = 3600
         self.status = 0
+        self.rotates = True
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -74,11 +75,12 @@ class AuthorizationServer:
         if grant == "refresh_token":
             if form["refresh_token"] not in self.refreshable:
                 return 400, {"error": "invalid_grant"}
-            self.refreshable.remove(form["refresh_token"])  # each may be used once
+            if self.rotates:
+                self.refreshable.remove(form["refresh_token"])  # each may be used once
         access = f"access-SENTINEL-{secrets.token_hex(8)}"
         self.issued.append(access)
         data: dict[str, Any] = {"access_token": access, "token_type": "Bearer", "expires_in": self.expires_in}
-        if grant != "client_credentials":
+        if grant == "authorization_code" or (grant == "refresh_token" and self.rotates):
             refresh = f"refresh-SENTINEL-{secrets.token_hex(8)}"
             self.refreshable.add(refresh)
             self.issued.append(refresh)

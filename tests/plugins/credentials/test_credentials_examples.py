@@ -342,6 +342,43 @@ async def test_an_unused_plugin_adds_nothing_to_the_record_or_the_request() -> N
     assert [(r.system, r.tools) for r in off_model.requests] == [(r.system, r.tools) for r in on_model.requests]
 
 
+async def test_a_url_that_a_tool_learns_is_masked_in_what_it_says() -> None:
+    @tool
+    async def find_customer(ctx: ToolContext, name: str) -> str:
+        """Find a customer."""
+        with pytest.raises(ConsentNeededError):
+            await ctx.credentials.get_credential("crm")
+        return f"go to {URL}"
+
+    result = await Agent(ScriptedModel(ASK), tools=[find_customer], plugins=[Credentials(provider=Consenting())]).run("Who?")
+    assert result.history[2].text == "go to [REDACTED]"
+    assert URL not in everything(result)
+
+
+@pytest.mark.parametrize(("keep", "asked"), [(True, 1), (False, 2)])
+async def test_a_credential_is_handed_out_again_where_that_is_wanted(keep: bool, asked: int) -> None:
+    calls: list[dict[str, str]] = []
+    plugin = Credentials(provider=static_tokens({"crm": TOKEN}), keep=keep)
+    result = await Agent(ScriptedModel([ASK[0], *ASK]), tools=[crm(calls)], plugins=[plugin]).run("Who?")
+    assert len(calls) == 2
+    assert [name for name, _ in facts(result)].count("requested") == asked
+
+
+async def test_what_was_handed_out_in_one_turn_is_masked_in_the_next() -> None:
+    @tool
+    def recall() -> str:
+        """What was seen before."""
+        return str(calls)
+
+    calls: list[dict[str, str]] = []
+    plugin = Credentials(provider=static_tokens({"crm": TOKEN}))
+    chat = Agent(ScriptedModel([*ASK, call("recall"), "Done."]), tools=[crm(calls), recall], plugins=[plugin]).conversation()
+    await chat.send("Who?")
+    result: Any = await chat.send("And before?")
+    assert calls
+    assert TOKEN not in everything(result)
+
+
 def test_settings_are_refused_all_at_once_without_a_secret() -> None:
     with pytest.raises(ConfigError) as raised:
         Credentials(

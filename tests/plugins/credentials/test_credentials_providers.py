@@ -141,6 +141,16 @@ async def test_a_person_consents_and_the_token_is_refreshed_and_taken_back(serve
     assert isinstance(await provider.get_credential(asked), AuthorizationRequired)
 
 
+async def test_a_refresh_token_that_is_not_replaced_is_used_again(server: Any) -> None:
+    provider = of_person(server)
+    server.rotates, server.expires_in = False, 10
+    wanted = await provider.get_credential(CredentialRequest("crm", identity=ANN))
+    assert isinstance(wanted, AuthorizationRequired)
+    await provider.finish(await browse(wanted.authorization_url))
+    tokens = [await headers_of(provider, CredentialRequest("crm", identity=ANN)) for _ in range(3)]
+    assert len({str(token) for token in tokens}) == 3
+
+
 async def test_people_do_not_share_a_token_and_nobody_has_none(server: Any) -> None:
     provider = of_person(server)
     wanted = await provider.get_credential(CredentialRequest("crm", identity=ANN))
