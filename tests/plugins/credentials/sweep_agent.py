@@ -14,6 +14,7 @@ import keyring.backend
 
 from agentfp import Agent, ToolContext, ToolError, ask_human, tool
 from agentfp.testing import ScriptedModel, call
+from agentfp_artifacts import Artifacts
 from agentfp_credentials import (
     AuthorizationRequired,
     CredentialRequest,
@@ -30,6 +31,9 @@ from agentfp_credentials import (
     static_tokens,
     with_credential_retry,
 )
+from agentfp_evidence import Evidence
+from agentfp_findings import Findings
+from agentfp_permissions import Permissions
 
 SECRETS = {
     "bearer": "SENTINEL-01-bearer+/=",
@@ -172,15 +176,17 @@ async def dies(ctx: Annotated[ToolContext, Needs("bearer")], service: str) -> st
 TOOLS = [tell, raises, raises_words, asks, with_person, with_stumbling, with_broken, dies]
 
 
-def agent(script: list[Any], token_url: str, person: Person, **more: Any) -> Agent[Any, Any]:
-    """The agent."""
-    return Agent(ScriptedModel(script), tools=TOOLS, plugins=[plugin(token_url, person)], **more)
+def agent(script: list[Any], token_url: str, person: Person, store: Path, **more: Any) -> Agent[Any, Any]:
+    """The agent, with every other plugin that reads results; what the tools say is long enough to be placed in the store."""
+    others = [Evidence(), Findings(), Permissions(roles={"all": ["*"]}, active_role="all")]
+    artifacts = Artifacts(store="file", path=str(store), max_inline_chars=100)
+    return Agent(ScriptedModel(script), tools=TOOLS, plugins=[plugin(token_url, person), *others, artifacts], **more)
 
 
 if __name__ == "__main__":
     url, folder = sys.argv[1:]
     script = [[call("tell", service=service) for service in PLAIN], call("dies", service="api_key")]
     try:
-        agent(script, url, Person(), dev=True).run_sync("Go.", journal=Path(folder) / "crash.journal")
+        agent(script, url, Person(), Path(folder) / "store", dev=True).run_sync("Go.", journal=Path(folder) / "crash.journal")
     except Exception:
         traceback.print_exc()

@@ -82,6 +82,7 @@ def test_no_secret_is_in_anything_that_comes_out(
         if path not in journals:
             net.add(f"file {path.name}", path.read_text())
     assert len(set(SECRETS.values())) == 12
+    assert any("store" in path.parts for path in files), "no result was placed in the store"
     assert len(server.issued) >= 2
     found = [
         (name, what)
@@ -100,7 +101,7 @@ def sweep(server: Any, folder: Path) -> Net:
     net, url, person = Net(folder), server.url + "/token", Person()
 
     def made(*script: Any) -> Any:
-        return agent(list(script), url, person, dev=True, listeners=net.listen)
+        return agent(list(script), url, person, folder / "store", dev=True, listeners=net.listen)
 
     def journal(name: str) -> Path:
         return folder / f"{name}.journal"
