@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentfp import Pause, RunResult
+from agentfp.events import PauseRequest
 from agentfp.plugin import (
     AskField,
     AskPerson,
@@ -45,13 +46,26 @@ class Outstanding:
     iteration: int
 
 
+@dataclass(slots=True)
+class Known:
+    """What a record says of credentials.
+
+    Args:
+        outstanding: the consents that the model was told of, by service.
+        asked_in_tool: turn and iteration of the last pause that a tool raised: its batch is past every gate's questions.
+    """
+
+    outstanding: dict[str, Outstanding] = field(default_factory=dict)
+    asked_in_tool: tuple[int, int] | None = None
+
+
 class Credentials(Plugin):
     """Hands secrets to the tools of an agent, and keeps them out of everything else."""
 
     name = PLUGIN
     version = "0.1.0"
     events = EVENTS
-    memo_events = (CredentialAcquired.event_name, CredentialAuthorizationRequired.event_name)
+    memo_events = (CredentialAcquired.event_name, CredentialAuthorizationRequired.event_name, PauseRequest.event_name)
 
     class Settings(CredentialsSettings):
         """Settings of the credentials plugin."""
@@ -63,17 +77,19 @@ class Credentials(Plugin):
 
     # --- what a record says ---
 
-    def initial(self) -> dict[str, Outstanding]:
+    def initial(self) -> Known:
         """No consent is outstanding."""
-        return {}
+        return Known()
 
-    def fold(self, state: dict[str, Outstanding], event: Event) -> dict[str, Outstanding]:
-        """The outstanding consents after an event, by service."""
+    def fold(self, state: Known, event: Event) -> Known:
+        """What is known after an event."""
         found = event.payload
         if isinstance(found, CredentialAcquired):
-            state.pop(found.service, None)
+            state.outstanding.pop(found.service, None)
         elif isinstance(found, CredentialAuthorizationRequired) and found.told_model:
-            state[found.service] = Outstanding(found.session_id, found.tool, event.turn, event.iteration)
+            state.outstanding[found.service] = Outstanding(found.session_id, found.tool, event.turn, event.iteration)
+        elif isinstance(found, PauseRequest) and found.phase == "tool":
+            state.asked_in_tool = (event.turn, event.iteration)
         return state
 
     # --- building ---
@@ -120,7 +136,8 @@ class Credentials(Plugin):
             return None
         scratch = run.scratch(self)
         answers = batch.answers.get(self.name)
-        tells = self._tells or (answers is not None and self.settings.still_required == "tell_model")
+        late = run.memo(self).asked_in_tool == (run.turn, run.iteration)  # only a refusal counts then, and a question would be dropped
+        tells = self._tells or late or (answers is not None and self.settings.still_required == "tell_model")
         for need in needs_of(call.tool):
             asked = None if answers is None else answers.get(_key(need))
             if getattr(asked, "approved", True) is False:
@@ -205,7 +222,7 @@ class Credentials(Plugin):
     @hookimpl(phase="claims")
     def assess_answer(self, run: Run[Any]) -> Refuse | None:
         """An answer while a consent is outstanding is none: the caller learns where the person consents."""
-        for service, missing in run.memo(self).items():
+        for service, missing in run.memo(self).outstanding.items():
             if missing.turn == run.turn:
                 url = kept(run).urls.get(service)
                 return Refuse(CredentialConsentRequiredError(service, url, missing.session_id, missing.tool, missing.iteration))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 
-from agentfp import Agent, ConfigError, Pause, ToolContext, UsageError, approve, reject, tool
+from agentfp import Agent, ConfigError, Pause, ToolContext, UsageError, approve, ask_human, reject, tool
 from agentfp.plugin import Identity
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_credentials import (
@@ -199,6 +199,27 @@ async def test_a_later_credential_for_the_service_clears_the_consent() -> None:
     plugin = Credentials(provider=provider, on_authorization_required="tell_model")
     result: Any = await Agent(ScriptedModel([ASK[0], consent, "Ann is customer 7."]), tools=[crm([])], plugins=[plugin]).run("Who is Ann?")
     assert result.raise_for_status().text == "Ann is customer 7."
+
+
+async def test_a_call_behind_a_tools_question_does_not_run_when_the_consent_is_gone_by_then() -> None:
+    calls: list[dict[str, str]] = []
+
+    @tool(mutating=True)
+    def which() -> str:
+        """Ask which."""
+        return ask_human("Which?")
+
+    provider = Consenting()
+    provider.consented = True
+    script = [[call("which"), call("find_customer", name="Ann")], "Done."]
+    agent = Agent(ScriptedModel(script), tools=[which, crm(calls, mutating=True)], plugins=[Credentials(provider=provider)])
+    result: Any = await agent.run("Who?")
+    assert result.pause.phase == "tool"
+    provider.consented = False
+    done: Any = await agent.resume(Pause.from_json(result.pause.to_json()), "this")
+    assert calls == []
+    with pytest.raises(CredentialConsentRequiredError):
+        done.raise_for_status()
 
 
 async def test_nothing_is_asked_for_before_a_call_is_approved() -> None:
