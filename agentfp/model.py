@@ -38,6 +38,7 @@ from agentfp_core.model import (
 )
 from agentfp_core.model_catalog import ModelCatalog, ModelFacts
 from agentfp_core.omitted import report_foreign_thinking
+from agentfp_core.provider_requests import lacking, on_loopback, with_extra
 from agentfp_core.settled_marks import settled_marks
 
 __all__ = [
@@ -83,8 +84,11 @@ __all__ = [
     "closed_schema",
     "fitting_id",
     "fitting_name",
+    "lacking",
+    "on_loopback",
     "ordered_blocks",
     "report_foreign_thinking",
     "resolve_model",
     "settled_marks",
+    "with_extra",
 ]

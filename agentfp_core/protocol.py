@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import AsyncIterator
 from typing import Any
@@ -110,6 +111,22 @@ def open_stream(model: Model, request: ModelRequest) -> AsyncIterator[Any]:
         _drop_coroutine(stream)
         raise protocol_error(model, f"must define stream() as an async generator, and gave a {type(stream).__name__}")
     return stream  # type: ignore[no-any-return]
+
+
+@contextlib.asynccontextmanager
+async def streaming(model: Model, request: ModelRequest) -> AsyncIterator[AsyncIterator[Any]]:
+    """A stream that is closed when it is left; for wrappers, which hand its chunks on.
+
+    Raises:
+        ProviderProtocolError: the adapter does not keep to the protocol.
+    """
+    stream = open_stream(model, request)
+    try:
+        yield stream
+    finally:
+        close: Any = getattr(stream, "aclose", None)  # an iterator that is no generator has nothing to close
+        if close is not None:
+            await close()
 
 
 def _drop_coroutine(value: Any) -> None:

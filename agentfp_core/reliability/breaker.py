@@ -12,7 +12,7 @@ from agentfp_core.errors import CircuitOpenError, ConfigError
 from agentfp_core.events.base import Payload
 from agentfp_core.events.error import CircuitChanged
 from agentfp_core.model import Model, ModelChunk, ModelRequest, ModelResponse, ModelWrapper, resolve_model
-from agentfp_core.protocol import open_stream
+from agentfp_core.protocol import streaming
 from agentfp_core.reliability.kinds import error_kind
 
 State = Literal["closed", "open", "half-open"]
@@ -78,7 +78,7 @@ class CircuitBreaker(ModelWrapper):
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         """Stream from the model; a stream counts when it has ended."""
         with self._watched(request.report) as done:
-            async with contextlib.aclosing(open_stream(self.inner, request)) as chunks:  # type: ignore[type-var]
+            async with streaming(self.inner, request) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, ModelResponse):
                         done()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Sequence
 
@@ -10,7 +9,7 @@ from agentfp_core.billing import failed_call
 from agentfp_core.errors import ConfigError, text_of
 from agentfp_core.events.error import FallbackTriggered
 from agentfp_core.model import Model, ModelChunk, ModelFeatures, ModelRequest, ModelResponse, ModelWrapper, resolve_model
-from agentfp_core.protocol import open_stream
+from agentfp_core.protocol import streaming
 
 
 class Fallback(ModelWrapper):
@@ -56,7 +55,7 @@ class Fallback(ModelWrapper):
         while True:
             shown = False
             try:
-                async with contextlib.aclosing(open_stream(chain.model, addressed(chain.model, request))) as chunks:  # type: ignore[type-var]
+                async with streaming(chain.model, addressed(chain.model, request)) as chunks:
                     async for chunk in chunks:
                         shown = True
                         yield served_by(chain.model, chunk) if isinstance(chunk, ModelResponse) else chunk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import AsyncIterator
 
@@ -12,7 +11,7 @@ from agentfp_core.billing import failed_call
 from agentfp_core.errors import text_of
 from agentfp_core.events.error import Recovered, Retried
 from agentfp_core.model import Model, ModelChunk, ModelRequest, ModelResponse, ModelWrapper, resolve_model
-from agentfp_core.protocol import open_stream
+from agentfp_core.protocol import streaming
 from agentfp_core.retrying import RetryPolicy, worth_retrying
 
 
@@ -53,7 +52,7 @@ class Retry(ModelWrapper):
         while True:
             shown = False
             try:
-                async with contextlib.aclosing(open_stream(self.inner, request)) as chunks:  # type: ignore[type-var]
+                async with streaming(self.inner, request) as chunks:
                     async for chunk in chunks:
                         if not shown:
                             shown = True

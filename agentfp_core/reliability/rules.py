@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,7 +15,7 @@ from agentfp_core.errors import ConfigError, ReliabilityFailFastError, text_of
 from agentfp_core.events.error import FallbackTriggered, ReliabilityFailFast, ReliabilityRecovered, ReliabilityRetried, RuleFailed
 from agentfp_core.messages import Message
 from agentfp_core.model import Model, ModelChunk, ModelFeatures, ModelRequest, ModelResponse, ModelWrapper, TextChunk, resolve_model
-from agentfp_core.protocol import open_stream
+from agentfp_core.protocol import streaming
 from agentfp_core.raw_arguments import RawChecker
 from agentfp_core.reliability.fallback import addressed, full_name, served_by, shared_features
 from agentfp_core.reliability.kinds import ErrorKind, error_kind
@@ -139,7 +138,7 @@ class Reliability(ModelWrapper):
             response: ModelResponse | None = None
             error: Exception | None = None
             try:
-                async with contextlib.aclosing(open_stream(call.model, call.request())) as chunks:  # type: ignore[type-var]
+                async with streaming(call.model, call.request()) as chunks:
                     async for chunk in chunks:
                         if isinstance(chunk, ModelResponse):
                             response = chunk

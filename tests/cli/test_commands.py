@@ -73,7 +73,7 @@ def test_a_wrong_name_brings_the_nearest_one(site: PluginDist, cli: Cli, wrong: 
 # --- commands that are not installed --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "install"), [("check", 'pip install "agentfp[check]"'), ("view", 'pip install "agentfp[view]"')])
+@pytest.mark.parametrize(("name", "install"), [("check", 'pip install "agentfp[check]"'), ("mcp-serve", 'pip install "agentfp[mcp]"')])
 def test_sister_commands_say_what_installs_them(cli: Cli, name: str, install: str) -> None:
     assert install in " ".join(cli("--help").out.split())
     done = cli(name, "file.json", "--whatever")

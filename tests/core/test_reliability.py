@@ -439,6 +439,29 @@ async def test_a_call_ended_by_a_rule_is_not_offered_for_resuming() -> None:
         await Agent(Reliability(inner), tools=[look]).run("go")
 
 
+@pytest.mark.parametrize(
+    "wrap", [lambda m: Retry(m, QUICK), lambda m: Fallback(m, Scripted("x", streaming=True)), CircuitBreaker, Reliability]
+)
+async def test_a_stream_that_is_no_generator_is_handed_on_too(wrap: Any) -> None:
+    class Chunks:
+        def __init__(self) -> None:
+            self.left: list[ModelChunk] = [TextChunk("hi"), ModelResponse(text="hi")]
+
+        def __aiter__(self) -> Chunks:
+            return self
+
+        async def __anext__(self) -> ModelChunk:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop(0)
+
+    class Plain(Scripted):
+        def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+            return Chunks()
+
+    assert (await ask(wrap(Plain(streaming=True)))).text == "hi"
+
+
 # --- kinds and words -------------------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from agentfp.plugin import AnswerDraft, ConfigError, Event, MemoSource, Plugin, Refuse, Revise, Run, hookimpl
+from agentfp.plugin import AnswerDraft, Event, MemoSource, Plugin, Refuse, Revise, Run, hookimpl
 from agentfp_evidence.errors import UnsupportedValuesError
 from agentfp_evidence.events import Action, EvidenceChecked
 from agentfp_evidence.index import EvidenceIndex
@@ -46,7 +46,7 @@ class Evidence(Plugin):
         """Whether weak findings (names, spelled-out and small numbers) have an answer revised or refused too."""
         profile: Profile = "standard"
         """How values are read: `standard`, `lexical` (tokens only), or `strict` (weak numbers and dates count as strong)."""
-        min_digits: int = 4
+        min_digits: int = pydantic.Field(default=4, ge=1)
         """Digits that a bare number needs to be data, at the lexical level."""
         figures: bool = False
         """At the lexical level, judge numbers with units and look for derivations."""
@@ -67,6 +67,20 @@ class Evidence(Plugin):
         @classmethod
         def _take_old_words(cls, value: Any) -> Any:
             return _OLD.get(value, value) if isinstance(value, str) else value
+
+        @pydantic.field_validator("shapes")
+        @classmethod
+        def _shapes_are_patterns(cls, value: dict[str, str]) -> dict[str, str]:
+            for name, pattern in value.items():
+                _compiled(pattern, f"the pattern {pattern!r} of shape {name!r}")
+            return value
+
+        @pydantic.field_validator("exempt")
+        @classmethod
+        def _exempt_are_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+            for entry in value:
+                _exempt(entry)
+            return value
 
         @pydantic.field_validator("recovery_instruction")
         @classmethod
@@ -215,12 +229,14 @@ class Evidence(Plugin):
 
 
 def _exempt(entry: str) -> str | re.Pattern[str]:
-    if not entry.startswith(_PATTERN):
-        return entry
+    return _compiled(entry.removeprefix(_PATTERN), f"the pattern {entry!r}") if entry.startswith(_PATTERN) else entry
+
+
+def _compiled(pattern: str, what: str) -> re.Pattern[str]:
     try:
-        return re.compile(entry.removeprefix(_PATTERN))
+        return re.compile(pattern)
     except re.error as error:
-        raise ConfigError([f"plugin 'evidence': the pattern {entry!r} of exempt is no regular expression ({error})"]) from error
+        raise ValueError(f"{what} is no regular expression ({error})") from error
 
 
 def _turns(report: EvidenceReport, run: Run[Any]) -> tuple[int, int]:

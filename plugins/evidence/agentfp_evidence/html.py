@@ -54,8 +54,8 @@ def _marked(report: EvidenceReport) -> str:
     parts: list[str] = []
     at = 0
     for value in sorted(report.values, key=lambda v: (v.start, -v.end)):
-        if value.start < at or value.end > len(report.answer):
-            continue  # inside of a value that is marked already
+        if value.start < at or report.answer[value.start : value.end] != value.text:
+            continue  # inside of a value that is marked already, or of a masked copy, whose spans are those of the whole text
         parts.append(html.escape(report.answer[at : value.start]))
         title = html.escape(explained(value), quote=True)
         parts.append(f'<mark class="{_classes(value)}" title="{title}">{html.escape(report.answer[value.start : value.end])}</mark>')

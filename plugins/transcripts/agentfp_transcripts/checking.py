@@ -108,12 +108,14 @@ class Summary:
     without_results: int = 0
     failures: int = 0
     unread: int = 0
+    in_part: int = 0
 
     def add(self, checked: Checked) -> None:
         """Count a transcript."""
         self.transcripts += 1
         self.answers += len(checked.answers)
         self.failures += len(checked.failures)
+        self.in_part += bool(checked.transcript.problems)
         self.unanswered += not checked.answers
         judged = {answer.index for answer in checked.answers}
         early = set(answers_of(checked.transcript, every=True)) - set(answers_of(checked.transcript))

@@ -82,8 +82,8 @@ def check(
     Every answer of the assistant that follows a tool's result is taken apart into values, and each is looked for in what the tools
     returned and the person said: supported, unverifiable or unsupported, and where it comes from.
 
-    Read are OpenAI chat and Responses, Anthropic, LangChain and LangGraph, pydantic-ai, traces (OpenInference, OpenTelemetry), ATIF and
-    agentfp's own recordings: one transcript, an array, JSON lines, exports.
+    Read are OpenAI chat and Responses, Anthropic, LangChain and LangGraph, pydantic-ai, the Vercel AI SDK, traces (OpenInference,
+    OpenTelemetry), ATIF and agentfp's own recordings: one transcript, an array, JSON lines, exports.
     """
     from agentfp_transcripts.checking import Summary
 
@@ -222,6 +222,7 @@ def _tell(summary: Summary, html: Path | None) -> None:
     for count, what, text in (
         (summary.without_results, "answer", "before any tool result (--all checks them too)"),
         (summary.unanswered, "transcript", "without an answer to check"),
+        (summary.in_part, "transcript", "in part (the problems of each stand in --json)"),
         (summary.unread, "place", "that could not be read, see above"),
         (summary.failures, "time", "that a judge failed, see above"),
     ):

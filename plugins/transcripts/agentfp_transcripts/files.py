@@ -78,10 +78,12 @@ def expand(paths: Sequence[str | Path]) -> Iterator[Source | Problem]:
     Args:
         paths: files, folders, globs, ``-``.
     """
+    read = False
     for given in paths:
         text = str(given)
         if text == STDIN:
-            yield Source("stdin", None)
+            yield Problem("stdin", "is named twice and can be read once") if read else Source("stdin", None)
+            read = True
             continue
         path = Path(text)
         if path.is_dir():
@@ -105,7 +107,12 @@ def _in_folder(folder: Path) -> Iterator[Source | Problem]:
     """The files in a folder whose names say that they may hold transcripts; hidden ones are left alone."""
     others = taken = 0
     for path in sorted(folder.rglob("*")):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        if path.is_symlink() and not path.exists():
+            yield Problem(str(path), "is a link that leads nowhere")
+            continue
+        if not path.is_file():
             continue
         if _kind(path) in _SUFFIXES:
             taken += 1

@@ -63,8 +63,8 @@ class MapReader:
         Raises:
             TranscriptError: it is no map; tells all that is wrong.
         """
-        text = path.read_text(encoding="utf-8")
         try:
+            text = path.read_text(encoding="utf-8")
             data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         except ValueError as error:
             raise TranscriptError(f"{path}: {error}") from error

@@ -14,6 +14,7 @@ from agentfp_transcripts.readers.openai_responses import OpenAIResponsesReader
 from agentfp_transcripts.readers.pydantic_ai import PydanticAIReader
 from agentfp_transcripts.readers.recordings import RecordingReader
 from agentfp_transcripts.readers.spans import SpansReader
+from agentfp_transcripts.readers.vercel import VercelReader
 
 READERS: tuple[TranscriptReader, ...] = (
     RecordingReader(),
@@ -23,6 +24,7 @@ READERS: tuple[TranscriptReader, ...] = (
     LangChainReader(),
     OpenAIResponsesReader(),
     AnthropicReader(),
+    VercelReader(),
     OpenAIChatReader(),
 )
 """This distribution's own, in the order in which they are asked: the surest signs first."""

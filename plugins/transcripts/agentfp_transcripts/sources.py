@@ -81,13 +81,15 @@ def _of_documents(found: Iterator[Document | Problem], source: Source, readers: 
         elif not document.is_line:
             yield from _whole(document.data, readers, source.name, document.place, asked=source.asked, notes=document.notes)
         elif readers.find(document.data) is None and (reader := readers.find([document.data])) is not None:
-            yield from _gathered(reader, document, found, source)
+            yield from _gathered(readers, reader, document, found, source)
             return
         else:
             yield from _whole(document.data, readers, document.place, document.place, asked=source.asked, notes=document.notes)
 
 
-def _gathered(reader: TranscriptReader, first: Document, rest: Iterator[Document | Problem], source: Source) -> Iterator[Read]:
+def _gathered(
+    readers: Readers, reader: TranscriptReader, first: Document, rest: Iterator[Document | Problem], source: Source
+) -> Iterator[Read]:
     lines, notes = [first.data], list(first.notes)
     for document in rest:
         if isinstance(document, Problem):
@@ -95,6 +97,9 @@ def _gathered(reader: TranscriptReader, first: Document, rest: Iterator[Document
         else:
             lines.append(document.data)
             notes.extend(document.notes)
+    if readers.find(lines) is not reader:  # the first line looked like what the others show that it is not
+        yield from _whole(lines, readers, source.name, source.name, asked=source.asked, notes=tuple(notes))
+        return
     yield from _read(reader, lines, source.name, source.name, tuple(notes))
 
 
@@ -135,8 +140,10 @@ def _below(place: str, step: str) -> str:
 def _unknown(data: Any) -> str:
     if data in ([], {}, None):
         return "is empty"
-    kind = "object" if isinstance(data, dict) else type(data).__name__
-    fields = f" with the fields {', '.join(map(repr, list(data)[:6]))}" if isinstance(data, dict) else ""
+    kind, inner = ("object", data) if isinstance(data, dict) else (type(data).__name__, None)
+    if isinstance(data, list) and isinstance(data[0], dict):
+        kind, inner = "list of objects", data[0]
+    fields = f" with the fields {', '.join(map(repr, list(inner)[:6]))}" if inner else ""
     return f"no reader knows this {kind}{fields[:200]}; name its format with --format-in, or say where things stand with --map"
 
 

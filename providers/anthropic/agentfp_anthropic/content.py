@@ -14,13 +14,13 @@ from agentfp.model import (
     DocumentPart,
     ImagePart,
     Message,
-    ModelFeatureError,
     PlacedCall,
     ThinkingBlock,
     ToolCall,
     block_meta,
     fitting_id,
     fitting_name,
+    lacking,
     ordered_blocks,
 )
 
@@ -188,7 +188,7 @@ def _image(part: ImagePart | DocumentPart, model: str) -> Block:
         return {"type": "base64", "media_type": part.media_type, "data": base64.b64encode(part.data).decode("ascii")}
     if part.data is None and part.url is not None:
         return {"type": "url", "url": part.url}
-    raise _refused(model, f"images of {part.media_type!r}", f"{', '.join(IMAGES)}, or a URL")
+    raise lacking(PROVIDER, model, f"images of {part.media_type!r}", f"it takes {', '.join(IMAGES)}, or a URL")
 
 
 def _document(part: ImagePart | DocumentPart, model: str) -> Block:
@@ -199,16 +199,11 @@ def _document(part: ImagePart | DocumentPart, model: str) -> Block:
         return {"type": "url", "url": part.url}
     if part.data is not None and part.media_type.startswith("text/"):
         return {"type": "text", "media_type": "text/plain", "data": _text(part.data, model)}
-    raise _refused(model, f"documents of {part.media_type!r}", "a PDF as bytes or by URL, or text as bytes")
+    raise lacking(PROVIDER, model, f"documents of {part.media_type!r}", "it takes a PDF as bytes or by URL, or text as bytes")
 
 
 def _text(data: bytes, model: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _refused(model, "text documents that are not UTF-8", "the text in UTF-8") from error
-
-
-def _refused(model: str, what: str, instead: str) -> ModelFeatureError:
-    msg = f"model {model!r} of 'anthropic' has no {what}; it takes {instead}"
-    return ModelFeatureError(msg, provider=PROVIDER, model=model)
+        raise lacking(PROVIDER, model, "text documents that are not UTF-8", "it takes the text in UTF-8") from error

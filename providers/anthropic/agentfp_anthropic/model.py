@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args, get_type_hints
-from urllib.parse import urlsplit
 
 import anyio
 
@@ -23,6 +21,7 @@ from agentfp.model import (
     ModelRequest,
     ModelResponse,
     Usage,
+    on_loopback,
 )
 from agentfp_anthropic.catalog import CATALOG, USUAL, rules_of
 from agentfp_anthropic.content import PROVIDER
@@ -106,7 +105,7 @@ class AnthropicModel:
             explain=explain,
             options=options,
         )
-        self._keyless = _on_this_machine(self._http.base_url)
+        self._keyless = on_loopback(self._http.base_url)
 
     def __repr__(self) -> str:
         return f"AnthropicModel({self.name!r})"
@@ -206,11 +205,3 @@ def _misfits(settings: Mapping[str, Any]) -> list[str]:
         if value is not None and value not in words:
             problems.append(f"{name} of {PROVIDER!r} takes {', '.join(map(repr, dict.fromkeys(words)))}, got {value!r}")
     return problems
-
-
-def _on_this_machine(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentfp.model import ModelFeatureError, ModelRequest, closed_schema
+from agentfp.model import ModelRequest, closed_schema, lacking, with_extra
 from agentfp_anthropic.catalog import RequestRules
 from agentfp_anthropic.content import PROVIDER, Wire, wire_messages
 from agentfp_anthropic.marks import put_marks
@@ -91,7 +90,7 @@ def ask(request: ModelRequest, model: str, rules: RequestRules, style: Style, *,
     output = _output(request, model, style)
     if output:
         body["output_config"] = output
-    return Asked(merged(body, settings.extra), wire, betas)
+    return Asked(with_extra(body, settings.extra), wire, betas)
 
 
 def _room(rules: RequestRules, budget: int) -> int:
@@ -106,15 +105,6 @@ def called_tools(wire: Wire) -> list[dict[str, Any]]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
-def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """A body with further fields. Where both hold an object, its fields are joined and the further ones win."""
-    joined = dict(body)
-    for key, value in extra.items():
-        mine = joined.get(key)
-        joined[key] = {**mine, **value} if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
-    return joined
-
-
 def _thinking(
     request: ModelRequest, model: str, rules: RequestRules, style: Style, wire: Wire
 ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
@@ -123,12 +113,16 @@ def _thinking(
     made: dict[str, Any] | None = {"type": style.thinking} if style.thinking else None
     if wish == 0:
         if rules.thinking_off is None:
-            raise refused(model, "way to switch thinking off (thinking_tokens=0)", "set effort='low' to have less of it")
+            raise lacking(PROVIDER, model, "way to switch thinking off (thinking_tokens=0)", "set effort='low' to have less of it")
         made = None if rules.thinking_off == "omit" else {"type": rules.thinking_off}
     elif wish is not None and not rules.thinking_budget:
-        raise refused(model, "budget for thinking (thinking_tokens)", "it decides by itself; set effort='low' to 'max' on the model")
+        raise lacking(
+            PROVIDER, model, "budget for thinking (thinking_tokens)", "it decides by itself; set effort='low' to 'max' on the model"
+        )
     elif wish is not None and wish < 1024:
-        raise refused(model, f"budget for thinking as small as thinking_tokens={wish}", "the least is 1024, and 0 switches it off")
+        raise lacking(
+            PROVIDER, model, f"budget for thinking as small as thinking_tokens={wish}", "the least is 1024, and 0 switches it off"
+        )
     elif wish is not None:
         made = {"type": "enabled", "budget_tokens": wish}
     if style.thinking_display and (made is None or made["type"] in ("adaptive", "enabled")) and wish != 0:
@@ -144,23 +138,24 @@ def _thinking(
 def _check(request: ModelRequest, model: str, rules: RequestRules, thinking: dict[str, Any] | None) -> None:
     settings = request.settings
     if settings.seed is not None:
-        raise refused(model, "seed", "leave it out; the API cannot repeat a reply")
+        raise lacking(PROVIDER, model, "seed", "leave it out; the API cannot repeat a reply")
     sampling = [name for name in ("temperature", "top_p") if getattr(settings, name) is not None]
     if sampling and not rules.sampling:
-        raise refused(model, " and ".join(sampling), "leave it out; the newer models take none")
+        raise lacking(PROVIDER, model, " and ".join(sampling), "leave it out; the newer models take none")
     if not thinking or thinking["type"] != "enabled":
         return
     budget = thinking["budget_tokens"]
     if settings.max_tokens is not None and settings.max_tokens <= budget:
-        raise refused(
+        raise lacking(
+            PROVIDER,
             model,
             f"room for thinking_tokens={budget} within max_tokens={settings.max_tokens}",
             "thinking counts among the reply's tokens; make max_tokens larger",
         )
     if request.tool_choice is not None:
-        raise refused(model, "forced tool choice (forced_tool_choice) beside thinking_tokens", "leave one of them out")
+        raise lacking(PROVIDER, model, "forced tool choice (forced_tool_choice) beside thinking_tokens", "leave one of them out")
     if settings.temperature not in (None, 1, 1.0):
-        raise refused(model, "temperature beside thinking_tokens", "leave one of them out")
+        raise lacking(PROVIDER, model, "temperature beside thinking_tokens", "leave one of them out")
 
 
 def _output(request: ModelRequest, model: str, style: Style) -> dict[str, Any]:
@@ -168,13 +163,11 @@ def _output(request: ModelRequest, model: str, style: Style) -> dict[str, Any]:
     if request.output_schema_json is not None:
         schema = closed_schema(json.loads(request.output_schema_json))
         if schema is None:
-            raise refused(
-                model, "JSON schema output (json_schema) of objects with free keys", "name the keys, or take output_strategy='tool'"
+            raise lacking(
+                PROVIDER,
+                model,
+                "JSON schema output (json_schema) of objects with free keys",
+                "name the keys, or take output_strategy='tool'",
             )
         output["format"] = {"type": "json_schema", "schema": schema}
     return output
-
-
-def refused(model: str, what: str, instead: str) -> ModelFeatureError:
-    """The error of a wish that the model cannot keep."""
-    return ModelFeatureError(f"model {model!r} of {PROVIDER!r} has no {what}; {instead}", provider=PROVIDER, model=model)

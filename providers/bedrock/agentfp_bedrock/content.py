@@ -13,13 +13,13 @@ from agentfp.model import (
     DocumentPart,
     ImagePart,
     Message,
-    ModelFeatureError,
     PlacedCall,
     ThinkingBlock,
     ToolCall,
     block_meta,
     fitting_id,
     fitting_name,
+    lacking,
     ordered_blocks,
 )
 
@@ -199,17 +199,13 @@ def part_block(part: ImagePart | DocumentPart, model: str, titles: _Titles) -> B
     kinds = IMAGES if image else DOCUMENTS
     what = f"{'images' if image else 'documents'} of {part.media_type!r}"
     if part.media_type not in kinds:
-        raise _refused(model, what, f"it takes {', '.join(kinds)}")
+        raise lacking(PROVIDER, model, what, f"it takes {', '.join(kinds)}")
     if part.data is not None:
         source: Block = {"bytes": base64.b64encode(part.data).decode("ascii")}
     elif part.url is not None and part.url.startswith("s3://"):
         source = {"s3Location": {"uri": part.url}}
     else:
-        raise _refused(model, f"{what} by URL", "it takes them as bytes, or by an address that begins with s3://")
+        raise lacking(PROVIDER, model, f"{what} by URL", "it takes them as bytes, or by an address that begins with s3://")
     if isinstance(part, DocumentPart):
         return {"document": {"format": kinds[part.media_type], "name": titles.of(part.name), "source": source}}
     return {"image": {"format": kinds[part.media_type], "source": source}}
-
-
-def _refused(model: str, what: str, instead: str) -> ModelFeatureError:
-    return ModelFeatureError(f"model {model!r} of {PROVIDER!r} has no {what}; {instead}", provider=PROVIDER, model=model)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import anyio
 
 from agentfp import ConfigError
 from agentfp.events import ThinkingOmitted
 from agentfp.http import HttpOptions, ModelHttp, shows_http_options
-from agentfp.model import ModelChunk, ModelConnectionError, ModelError, ModelFeatures, ModelRequest, ModelResponse, Usage
+from agentfp.model import ModelChunk, ModelConnectionError, ModelError, ModelFeatures, ModelRequest, ModelResponse, Usage, on_loopback
 from agentfp_bedrock.catalog import CATALOG, features_of, rules_of
 from agentfp_bedrock.content import PROVIDER
 from agentfp_bedrock.errors import explain
@@ -94,7 +93,7 @@ class BedrockModel:
         self._signer = Signer(
             Identity(api_key, access_key_id, secret_access_key, session_token, profile),
             self.name,
-            keyless=self._endpoint is not None and _on_this_machine(self._endpoint),
+            keyless=self._endpoint is not None and on_loopback(self._endpoint),
         )
         self._http: ModelHttp | None = None
         known = region or _environment(_REGIONS)
@@ -186,11 +185,3 @@ _OWN = [name for name in BedrockModel.__init__.__annotations__ if name not in ("
 
 def _environment(names: tuple[str, ...]) -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
-
-
-def _on_this_machine(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentfp.model import ModelFeatureError, ModelRequest, closed_schema
+from agentfp.model import ModelRequest, closed_schema, lacking, with_extra
 from agentfp_bedrock.catalog import RequestRules
 from agentfp_bedrock.content import PROVIDER, Block, Wire, wire_messages
 from agentfp_bedrock.marks import put_marks
@@ -79,16 +78,7 @@ def ask(request: ModelRequest, model: str, rules: RequestRules, style: Style) ->
     output = _output(request, model, style)
     if output:
         body["outputConfig"] = output
-    return Asked(merged(body, settings.extra), wire)
-
-
-def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """A body with further fields. Where both hold an object, its fields are joined and the further ones win."""
-    joined = dict(body)
-    for key, value in extra.items():
-        mine = joined.get(key)
-        joined[key] = {**mine, **value} if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
-    return joined
+    return Asked(with_extra(body, settings.extra), wire)
 
 
 def _tools(request: ModelRequest, wire: Wire) -> list[Block]:
@@ -109,39 +99,46 @@ def _thinking(request: ModelRequest, model: str, rules: RequestRules, style: Sty
         return {"type": style.thinking} if style.thinking else None
     if not rules.claude:
         if wish:
-            raise refused(model, "budget for thinking (thinking_tokens)", "leave it out, or see what extra= may hold for this model")
+            raise lacking(
+                PROVIDER, model, "budget for thinking (thinking_tokens)", "leave it out, or see what extra= may hold for this model"
+            )
         return None
     if wish == 0:
         if rules.thinking_off is None:
-            raise refused(model, "way to switch thinking off (thinking_tokens=0)", "set effort='low' to have less of it")
+            raise lacking(PROVIDER, model, "way to switch thinking off (thinking_tokens=0)", "set effort='low' to have less of it")
         return None if rules.thinking_off == "omit" else {"type": rules.thinking_off}
     if not rules.thinking_budget:
-        raise refused(model, "budget for thinking (thinking_tokens)", "it decides by itself; set effort='low' to 'max' on the model")
+        raise lacking(
+            PROVIDER, model, "budget for thinking (thinking_tokens)", "it decides by itself; set effort='low' to 'max' on the model"
+        )
     if wish < 1024:
-        raise refused(model, f"budget for thinking as small as thinking_tokens={wish}", "the least is 1024, and 0 switches it off")
+        raise lacking(
+            PROVIDER, model, f"budget for thinking as small as thinking_tokens={wish}", "the least is 1024, and 0 switches it off"
+        )
     return {"type": "enabled", "budget_tokens": wish}
 
 
 def _check(request: ModelRequest, model: str, rules: RequestRules, thinking: dict[str, Any] | None) -> None:
     settings = request.settings
     if settings.seed is not None:
-        raise refused(model, "seed", "leave it out; the API cannot repeat a reply")
+        raise lacking(PROVIDER, model, "seed", "leave it out; the API cannot repeat a reply")
     sampling = [name for name in ("temperature", "top_p") if getattr(settings, name) is not None]
     if sampling and not rules.sampling:
-        raise refused(model, " and ".join(sampling), "leave it out; the newer models take none")
+        raise lacking(PROVIDER, model, " and ".join(sampling), "leave it out; the newer models take none")
     if not thinking or thinking["type"] != "enabled":
         return
     budget = thinking["budget_tokens"]
     if settings.max_tokens is not None and settings.max_tokens <= budget:
-        raise refused(
+        raise lacking(
+            PROVIDER,
             model,
             f"room for thinking_tokens={budget} within max_tokens={settings.max_tokens}",
             "thinking counts among the reply's tokens; make max_tokens larger",
         )
     if request.tool_choice is not None:
-        raise refused(model, "forced tool choice (forced_tool_choice) beside thinking_tokens", "leave one of them out")
+        raise lacking(PROVIDER, model, "forced tool choice (forced_tool_choice) beside thinking_tokens", "leave one of them out")
     if settings.temperature not in (None, 1, 1.0):
-        raise refused(model, "temperature beside thinking_tokens", "leave one of them out")
+        raise lacking(PROVIDER, model, "temperature beside thinking_tokens", "leave one of them out")
 
 
 def _output(request: ModelRequest, model: str, style: Style) -> dict[str, Any]:
@@ -150,12 +147,7 @@ def _output(request: ModelRequest, model: str, style: Style) -> dict[str, Any]:
         schema = closed_schema(json.loads(request.output_schema_json))
         if schema is None:
             instead = "name the keys, or take output_strategy='tool'"
-            raise refused(model, "JSON schema output (json_schema) of objects with free keys", instead)
+            raise lacking(PROVIDER, model, "JSON schema output (json_schema) of objects with free keys", instead)
         text = json.dumps(schema, ensure_ascii=False)
         output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": {"schema": text, "name": "answer"}}}
     return output
-
-
-def refused(model: str, what: str, instead: str) -> ModelFeatureError:
-    """The error of a wish that the model cannot keep."""
-    return ModelFeatureError(f"model {model!r} of {PROVIDER!r} has no {what}; {instead}", provider=PROVIDER, model=model)

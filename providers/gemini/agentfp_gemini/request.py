@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from agentfp.model import ModelFeatureError, ModelRequest, ModelSettings
+from agentfp.model import ModelFeatureError, ModelRequest, ModelSettings, lacking, with_extra
 from agentfp_gemini.contents import contents_of
 from agentfp_gemini.known import Known
 from agentfp_gemini.schemas import Schema, SchemaError, converted
@@ -62,7 +61,7 @@ class Bodies:
             config["responseJsonSchema"] = self._schema("the answer", request.output_schema_json)
         if config:
             body["generationConfig"] = config
-        return merged(body, request.settings.extra) if request.settings.extra else body
+        return with_extra(body, request.settings.extra)
 
     def _config(self, settings: ModelSettings) -> dict[str, Any]:
         wishes = {
@@ -96,28 +95,8 @@ class Bodies:
             raise self._refuse(f"way to say {error} of the schema of {what}", "say it without, or leave it out") from error
 
     def _refuse(self, what: str, instead: str) -> ModelFeatureError:
-        msg = f"model {self._model!r} of {self._provider!r} has no {what}; {instead}, or choose another model"
-        return ModelFeatureError(msg, provider=self._provider, model=self._model)
+        return lacking(self._provider, self._model, what, f"{instead}, or choose another model")
 
 
 def _converted(text: str) -> Schema:
     return converted(json.loads(text))
-
-
-def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """One object laid over another: objects are merged, lists joined, everything else replaced.
-
-    Args:
-        under: what the request says.
-        over: what the settings' ``extra`` says.
-    """
-    made = dict(under)
-    for name, value in over.items():
-        old = made.get(name)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            made[name] = merged(old, value)
-        elif isinstance(old, list) and isinstance(value, (list, tuple)):
-            made[name] = [*old, *value]
-        else:
-            made[name] = value
-    return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from agentfp.model import (
@@ -16,7 +15,9 @@ from agentfp.model import (
     ModelRequest,
     ModelSettings,
     ToolCall,
+    lacking,
     report_foreign_thinking,
+    with_extra,
 )
 from agentfp_ollama.schemas import inlined
 
@@ -81,12 +82,7 @@ class Bodies:
         options = self._options(request.settings)
         if options:
             body["options"] = options
-        extra = request.settings.extra
-        if not extra:
-            return body
-        if options and isinstance(extra.get("options"), Mapping):
-            extra = {**extra, "options": {**options, **extra["options"]}}
-        return {**body, **extra}
+        return with_extra(body, request.settings.extra)
 
     def _options(self, settings: ModelSettings) -> dict[str, Any]:
         wishes = {
@@ -130,8 +126,7 @@ class Bodies:
         return base64.b64encode(part.data).decode("ascii")
 
     def _refuse(self, what: str, instead: str) -> ModelFeatureError:
-        msg = f"model {self._model!r} of {self._provider!r} has no {what}; {instead}, or choose another model"
-        return ModelFeatureError(msg, provider=self._provider, model=self._model)
+        return lacking(self._provider, self._model, what, f"{instead}, or choose another model")
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentfp.model import Message, ModelFeatureError, ModelRequest, ToolCall, fitting_id, fitting_name, report_foreign_thinking
+from agentfp.model import Message, ModelFeatureError, ModelRequest, ToolCall, fitting_id, fitting_name, report_foreign_thinking, with_extra
 from agentfp_openai.families import Family, check_sampling, effort_of
 from agentfp_openai.parts import chat_part
-from agentfp_openai.request import answer_schema, function, merged, noted
+from agentfp_openai.request import answer_schema, function, noted
 from agentfp_openai.server import Server
 
 CHAT = "openai.chat"
@@ -55,7 +55,7 @@ def chat_body(model: str, request: ModelRequest, *, server: Server, family: Fami
     body |= {name: value for name, value in wishes.items() if value is not None}
     if streaming:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-    return merged(body, settings.extra)
+    return with_extra(body, settings.extra)
 
 
 def _messages(model: str, system: str, messages: Sequence[Message], server: Server) -> Iterator[dict[str, Any]]:

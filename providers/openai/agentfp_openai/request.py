@@ -41,24 +41,6 @@ def answer_schema(text: str) -> dict[str, Any]:
     return {"name": name or "answer", "schema": form or schema, "strict": form is not None}
 
 
-def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The body with further fields: mappings are merged, further tools are added, all else takes the place of what was there.
-
-    Args:
-        body: of the request.
-        extra: the fields.
-    """
-    for key, value in extra.items():
-        there = body.get(key)
-        if isinstance(there, dict) and isinstance(value, Mapping):
-            body[key] = merged(dict(there), value)
-        elif key == "tools" and isinstance(there, list) and isinstance(value, (list, tuple)):
-            body[key] = [*there, *value]
-        else:
-            body[key] = value
-    return body
-
-
 def note(interface: str, facts: Mapping[str, Any]) -> str:
     """Facts of a reply as ``provider_meta``.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentfp.model import Message, ModelFeatureError, ModelRequest, fitting_id, report_foreign_thinking
+from agentfp.model import Message, ModelFeatureError, ModelRequest, fitting_id, report_foreign_thinking, with_extra
 from agentfp_openai.families import Family, check_sampling, effort_of
 from agentfp_openai.parts import responses_part
-from agentfp_openai.request import answer_schema, function, merged
+from agentfp_openai.request import answer_schema, function
 from agentfp_openai.responses_items import items_of, meta_of
 from agentfp_openai.server import Kind
 
@@ -54,7 +54,7 @@ def responses_body(
     body |= {name: value for name, value in wishes.items() if value is not None}
     if streaming:
         body["stream"] = True
-    return merged(body, settings.extra)
+    return with_extra(body, settings.extra)
 
 
 def _check_wishes(model: str, request: ModelRequest) -> None:

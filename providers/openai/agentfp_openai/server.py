@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import Literal, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from agentfp.model import ModelAuthenticationError
+from agentfp.model import ModelAuthenticationError, on_loopback
 from agentfp.plugin import ConfigError
 
 Key: TypeAlias = str | Callable[[], str]
@@ -84,7 +83,7 @@ class Server:
         if key:
             named = {"api-key": key} if self.kind == "azure" else {"authorization": f"Bearer {key}"}
             return {**self.headers, **named}
-        if self.key is not None or _on_loopback(self.base_url):
+        if self.key is not None or on_loopback(self.base_url):
             return dict(self.headers)
         where = f"set {self.variable}, or pass api_key" if self.variable else "pass api_key (in a config file: a reference to a variable)"
         msg = f"there is no key for provider {provider!r} (model {model!r}) at {urlsplit(self.base_url).hostname!r}; {where}"
@@ -132,13 +131,3 @@ def server(
     billed = {"openai-organization": organization, "openai-project": project}
     key = api_key.strip() if isinstance(api_key, str) else api_key
     return Server(url, kind, key, variable, api_version, {name: value for name, value in billed.items() if value})
-
-
-def _on_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

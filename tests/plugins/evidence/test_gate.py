@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agentfp import Agent, ConfigError, Limits, RunCheckpointError, tool
+from agentfp import Agent, ConfigError, Limits, Pause, RunCheckpointError, approve, conversation_redaction, tool
+from agentfp.model import ModelFeatures
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_evidence import Evidence, EvidenceChecked, RecoveryContext, UnsupportedValuesError
 
@@ -123,6 +124,15 @@ async def test_after_a_limit_nothing_is_sent_back(wish: str, status: str) -> Non
     result = await asked.run("Which FCID?")
     assert len(model_of(asked).requests) == 2
     assert (result.status, actions(result)[-1]) == (status, "flagged" if wish == "revise" else "refused")
+
+
+@pytest.mark.parametrize("wish", ["revise", "refuse"])
+async def test_what_was_not_read_whole_is_flagged_and_never_sent_back_or_refused(monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
+    monkeypatch.setattr("agentfp_evidence.table.MAX_FORMS", 3)  # in earnest 200,000
+    asked = agent(BAD, on_unsupported=wish)
+    result = await asked.run("Which FCID?")
+    (payload,) = result.record.of(EvidenceChecked)
+    assert (result.status, payload.action, payload.truncated, len(model_of(asked).requests)) == ("answered", "flagged", True, 2)
 
 
 async def test_weak_findings_act_only_when_told_to() -> None:
@@ -243,6 +253,29 @@ async def test_a_typed_answer_is_judged_by_field_after_its_schema() -> None:
     assert all(report.answer[v.start : v.end] == v.text for v in report.values)
 
 
+@pytest.mark.parametrize("mode", [None, "hold", "live"])
+@pytest.mark.parametrize("strategy", ["native", "instruct", "tool"])
+async def test_each_way_to_ask_for_a_typed_answer_is_judged_by_field(strategy: Any, mode: Any) -> None:
+    bad, good = Port(name="fc2/4", fcid="0x7a9999", iops=41200), Port(name="fc2/4", fcid="0x7a0100", iops=41200)
+    own = [] if strategy == "tool" else [ports]  # that strategy goes with no other tools; the application gives the rows then
+    script = [bad, good] if strategy == "tool" else [call("ports"), bad, good]
+    features = ModelFeatures(streaming=True, parallel_tool_calls=True, forced_tool_choice=True, json_schema=True)
+    gate = Evidence(on_unsupported="revise", given=[] if own else [ROWS])
+    asked = Agent(ScriptedModel(script, features=features), tools=own, output_type=Port, output_strategy=strategy, plugins=[gate])
+    if mode is None:
+        result = await asked.run("Which port?")
+    else:
+        async with asked.stream("Which port?", stream=mode) as run:
+            async for _ in run:
+                pass
+        result = run.result
+    assert (result.output, actions(result)) == (good, ["revision-asked", "grounded"])
+    before, after = Evidence.reports(result)
+    assert [(v.path, v.text) for v in before.values if v.verdict == "unsupported"] == [("$.fcid", "0x7a9999")]
+    assert before.is_data
+    assert after.standing == "supported"
+
+
 @pytest.mark.parametrize("mode", ["hold", "live"])
 async def test_streams_give_the_same_verdicts_and_a_draft_is_never_shown_as_an_answer(mode: Any) -> None:
     whole = await agent(BAD, GOOD, on_unsupported="revise").run("Which FCID?")
@@ -275,6 +308,31 @@ async def test_a_crash_in_the_revision_is_resumed_with_its_note_and_without_a_se
     result = await asked.resume_on_error(caught.value)
     assert "0x7a9999" in model_of(asked).requests[-1].messages[-1].content
     assert (result.status, actions(result)) == ("refused", ["revision-asked", "refused"])
+
+
+@pytest.mark.parametrize("in_revision", [False, True])
+async def test_an_approval_in_between_loses_neither_the_evidence_nor_the_revision(in_revision: bool) -> None:
+    asking = tool(lambda: ROWS, name="ports", description="All ports.", approval=True)
+
+    def made(*script: Any) -> Agent[Any, Any]:
+        return Agent(ScriptedModel(list(script)), tools=[asking], plugins=[Evidence(on_unsupported="refuse")])
+
+    paused = await made(*[BAD][:in_revision], call("ports")).run("Which FCID?")
+    assert paused.pause is not None
+    elsewhere = made(*[BAD][: not in_revision], BAD)
+    result = await elsewhere.resume(Pause.from_json(paused.pause.to_json()), approve(by="ann"))
+    assert (result.status, actions(result)) == ("refused", ["revision-asked", "refused"])
+    assert len(Evidence.reports(result)) == 2
+
+
+async def test_a_masked_copy_keeps_its_verdicts_and_marks_no_other_words(tmp_path: Path) -> None:
+    result = await agent(BAD).run("Which FCID?")
+    result.record.save(tmp_path / "run.jsonl", policy=conversation_redaction())
+    report = Evidence.report(tmp_path / "run.jsonl")
+    assert report is not None
+    assert [(v.verdict, v.severity) for v in report.values] == [("supported", None), ("unsupported", "strong")]
+    assert "0x7a9999" not in report.to_html()
+    assert "<mark" not in report.to_html()
 
 
 async def test_the_report_is_the_same_of_a_result_a_record_and_a_saved_file(tmp_path: Path) -> None:
@@ -331,6 +389,12 @@ async def test_words_that_are_none_are_a_failure_of_the_gate(words: Any, wish: s
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         Evidence(**settings)
+
+
+def test_all_that_is_wrong_with_the_settings_is_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Evidence(min_digits=0, exempt=["re:("], shapes={"t": "("}, act_on="all")
+    assert all(name in str(caught.value) for name in ("min_digits", "exempt", "shapes", "act_on"))
 
 
 @pytest.mark.parametrize(("old", "new"), [("assist", "flag"), ("guard", "revise"), ("rails", "refuse")])

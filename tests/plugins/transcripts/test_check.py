@@ -97,6 +97,13 @@ def test_a_transcript_without_answers_has_a_line_too(check: Checker, write: Any)
     assert "not checked: 1 transcript without an answer to check" in done.err
 
 
+@pytest.mark.parametrize("form", ["table", "json", "junit", "sarif", "github"])
+def test_a_result_that_is_no_text_is_told_whatever_is_written(check: Checker, write: Any, form: str) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    path = write([{"role": "tool", "tool_call_id": "c1", "content": [image]}, says("It is 7.")])
+    assert "not checked: 1 transcript in part" in check(path, "--format", form).err
+
+
 def test_a_failed_result_is_no_source(check: Checker, write: Any) -> None:
     blocks = [{"type": "tool_result", "tool_use_id": "c", "content": "1234", "is_error": True}]
     made = [

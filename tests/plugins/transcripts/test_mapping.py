@@ -135,8 +135,8 @@ def test_all_that_is_wrong_with_a_map_is_told_at_once(check: Checker, folder: Pa
 
 
 def test_what_is_no_map(folder: Path) -> None:
-    for text in ("messages =", "[1"):
-        (folder / "m.toml").write_text(text)
+    for text in (b"messages =", b"[1", b"\xff\xfe"):
+        (folder / "m.toml").write_bytes(text)
         with pytest.raises(TranscriptError, match=r"m\.toml"):
             MapReader.load(folder / "m.toml")
     (folder / "m.json").write_text("[]")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from anthropic.types import Message
 
+from agentfp.transcripts import Transcript
+from agentfp_transcripts import Readers, read
 from tests.plugins.transcripts.telling import ANSWER, ASKED, CONVERSATION, RESULT, failed, read_all, read_one, told
 
 
@@ -122,3 +125,35 @@ def test_sessions_of_claude_code_and_their_helpers() -> None:
     assert (main.id, helper.id) == ("s1", "s1/a1")
     assert told(main) == CONVERSATION[1:]
     assert told(helper) == [("user", "Look up 77."), ("assistant", "77 it is.")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_session_file_may_begin_with_any_number_of_lines_that_are_no_messages(end: str, tmp_path: Path) -> None:
+    notes = [{"type": "file-history-snapshot", "messageId": "u", "snapshot": {}}] * 60 + [
+        {"type": "summary", "summary": "x", "leafUuid": "u"}
+    ]
+    said = [("user", ASKING), ("assistant", CALLING), ("user", RESULTS), ("assistant", ANSWERING)]
+    lines = [*notes, *({"type": kind, "sessionId": "s1", "uuid": "u", "message": message} for kind, message in said)]
+    file = tmp_path / "session.jsonl"
+    file.write_text(end.join(map(json.dumps, lines)), encoding="utf-8", newline="")
+    (found,) = read([file], readers=Readers())
+    assert isinstance(found, Transcript)
+    assert (found.id, told(found)) == ("s1", CONVERSATION[1:])
+
+
+def test_what_claude_code_streams_to_programs() -> None:
+    def line(kind: str, message: dict[str, Any], parent: str | None = None) -> dict[str, Any]:
+        return {"type": kind, "session_id": "s1", "parent_tool_use_id": parent, "message": message}
+
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "s1", "tools": ["price"]},
+        line("user", ASKING),
+        line("assistant", CALLING),
+        line("assistant", {"role": "assistant", "content": [{"type": "text", "text": "77 it is."}]}, "t9"),
+        line("user", RESULTS),
+        line("assistant", ANSWERING),
+        {"type": "result", "subtype": "success", "session_id": "s1", "result": ANSWER},
+    ]
+    main, helper = read_all(lines)
+    assert (main.id, told(main)) == ("s1", CONVERSATION[1:])
+    assert (helper.id, told(helper)) == ("s1/t9", [("assistant", "77 it is.")])

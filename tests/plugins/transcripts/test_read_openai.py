@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionMessage
 from openai.types.responses import Response
 
+from agentfp_transcripts import Problem, Readers, read
 from tests.plugins.transcripts.telling import ANSWER, ASKED, CONVERSATION, RESULT, failed, read_one, told
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "price", "arguments": '{"city": "Oslo"}'}}
@@ -38,8 +40,10 @@ MESSAGES = [*BEFORE, COMPLETION["choices"][0]["message"]]
         {"messages": BEFORE, "tools": TOOLS, **COMPLETION},
         {"custom_id": "r1", "body": {"messages": BEFORE}, "response": {"status_code": 200, "body": COMPLETION}},
         {"input": {"messages": BEFORE}, "output": COMPLETION},
+        {"type": "GENERATION", "input": BEFORE, "output": MESSAGES[-1]},
+        {"type": "GENERATION", "input": BEFORE, "output": ANSWER},
     ],
-    ids=["list", "named", "trajectory", "exchange", "flat exchange", "batch", "traced"],
+    ids=["list", "named", "trajectory", "exchange", "flat exchange", "batch", "traced", "observed", "observed text"],
 )
 def test_chat_in_the_forms_that_tools_write(data: Any) -> None:
     transcript = read_one(data, "openai-chat")
@@ -71,6 +75,30 @@ def test_content_parts_and_what_is_no_text() -> None:
     )
     assert told(transcript) == [("user", "Look\nhere"), ("assistant", "No.")]
     assert transcript.problems == ("1 part of type 'image_url' cannot be read as text",)
+
+
+@pytest.mark.parametrize("mark", [{"is_error": True}, {"error": True}, {"status": "error"}])
+def test_a_tool_that_failed_is_told_by_any_of_the_marks_that_tools_write(mark: dict[str, Any]) -> None:
+    transcript = read_one([*BEFORE[:3], {**BEFORE[3], "content": "no such city", **mark}], "openai-chat")
+    assert failed(transcript) == ["no such city"]
+
+
+FOREIGN = {
+    "untyped blocks": [BEFORE[1], {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"json": RESULT}]}}]}],
+    "threads": [{"object": "thread.message", "role": "assistant", "content": [{"type": "text", "text": {"value": ANSWER}}]}],
+}
+
+
+@pytest.mark.parametrize("messages", FOREIGN.values(), ids=list(FOREIGN))
+@pytest.mark.parametrize("form", ["list", "named", "lines"])
+def test_messages_that_only_look_like_these_are_not_read_as_these(messages: list[Any], form: str, tmp_path: Path) -> None:
+    file = tmp_path / "made.jsonl"
+    data = {"list": messages, "named": {"messages": messages}}.get(form)
+    lines = [data] if data is not None else messages
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = list(read([file], readers=Readers()))
+    assert found
+    assert all(isinstance(one, Problem) and "--map" in one.text for one in found)
 
 
 def test_functions_of_the_older_form() -> None:

@@ -93,6 +93,25 @@ def test_stdin() -> None:
     assert of("-", json.dumps(MESSAGES, indent=2).encode()) == (["stdin"], [])
 
 
+def test_stdin_named_twice() -> None:
+    first, second = read(["-", "-"], readers=Readers(), stdin=io.BytesIO(line("a").encode()))
+    assert isinstance(first, Transcript)
+    assert str(second) == "stdin: is named twice and can be read once"
+
+
+def test_a_link_in_a_folder_that_leads_nowhere_is_told(here: Path) -> None:
+    (here / "a.json").write_text(line("a"))
+    (here / "b.json").symlink_to(here / "gone.json")
+    assert of(".") == (["a"], ["b.json: is a link that leads nowhere"])
+
+
+def test_what_no_reader_knows_is_told_by_its_fields(here: Path) -> None:
+    (here / "a.json").write_text('[{"speaker": "Bot", "said": "7"}]')
+    (_, (told,)) = of("a.json")
+    assert told.startswith("a.json: no reader knows this list of objects with the fields 'speaker', 'said';")
+    assert "--map" in told
+
+
 def test_where_a_transcript_stands(here: Path) -> None:
     (here / "a.jsonl").write_text(f"\n{line('a')}\n")
     (here / "b.json").write_text(f"[{line('a')}]")

@@ -13,7 +13,7 @@ from agentfp import ImagePart, Message, ModelFeatureError, ThinkingBlock
 from agentfp.events import ThinkingOmitted
 from agentfp.model import ModelRequest, ModelSettings, ToolCall, ToolSpec
 from agentfp_gemini.known import known
-from agentfp_gemini.request import Bodies, merged
+from agentfp_gemini.request import Bodies
 from tests.providers.faults import Faults
 from tests.providers.gemini.histories import LOOK, SIGNATURE, answer_of, call, everything, part, reply_of, result_of
 from tests.providers.gemini.oracle import check_body, check_reply, sent_by_the_sdk
@@ -230,10 +230,3 @@ def test_thinking_by_level_goes_through_extra() -> None:
     extra = {"generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW"}}}
     body = body_of(asking(settings=ModelSettings(temperature=0.1, extra=extra)), "gemini-4-argon")
     assert body["generationConfig"] == {"temperature": 0.1, "thinkingConfig": {"thinkingLevel": "LOW"}}
-
-
-def test_extra_is_laid_over_the_request_and_changes_nothing_of_its_own() -> None:
-    under = {"a": {"b": 1, "c": [1]}, "d": 2}
-    over = {"a": {"c": (2,), "e": 3}, "d": 4}
-    assert merged(under, over) == {"a": {"b": 1, "c": [1, 2], "e": 3}, "d": 4}
-    assert under == {"a": {"b": 1, "c": [1]}, "d": 2}

@@ -13,6 +13,8 @@ from agentfp_transcripts.readers.openai_chat import LISTS, messages_of
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _QUIET = frozenset({"thinking", "redacted_thinking", "container_upload", "compaction"})
+_SESSION_KEYS = ("sessionId", "session_id", "uuid")
+_NOTES = frozenset({"summary", "file-history-snapshot", "queue-operation", "custom-title", "agent-name", "last-prompt", "progress"})
 _OTHER_PROOFS = ("max_tokens", "stop_sequences", "anthropic_version")
 
 
@@ -37,8 +39,19 @@ def _is_session_line(data: Any) -> bool:
         and data.get("type") in ("user", "assistant")
         and isinstance(data.get("message"), Mapping)
         and "content" in data["message"]
-        and ("sessionId" in data or "uuid" in data)
+        and any(key in data for key in _SESSION_KEYS)
     )
+
+
+def _is_session_note(data: Any) -> bool:
+    """Whether it is one of the lines by which a session file keeps its books; such files often begin with them."""
+    kind = data.get("type") if isinstance(data, Mapping) else None
+    return (kind in _NOTES and "message" not in data) or (kind in ("system", "result") and "subtype" in data and "session_id" in data)
+
+
+def _is_session(data: Any) -> bool:
+    """Whether it is a list of a session file's lines."""
+    return isinstance(data, list) and bool(data) and (any(map(_is_session_line, data)) or all(map(_is_session_note, data)))
 
 
 class AnthropicReader:
@@ -48,7 +61,7 @@ class AnthropicReader:
 
     def recognises(self, data: Any) -> bool:
         """Whether a message has blocks of this format, or the request its fields; or lines are those of a session file."""
-        if isinstance(data, list) and any(map(_is_session_line, data[:50])):
+        if _is_session(data):
             return True
         messages = messages_of(data)
         if not messages:
@@ -61,7 +74,7 @@ class AnthropicReader:
 
     def read(self, data: Any, *, id: str, source: str) -> Sequence[Transcript]:
         """The transcripts: one, and of a session file one for each session and helper."""
-        if isinstance(data, list) and any(map(_is_session_line, data[:50])):
+        if isinstance(data, list) and any(map(_is_session_line, data)):
             return self._sessions(data, id, source)
         messages = messages_of(data)
         if messages is None:
@@ -87,9 +100,9 @@ class AnthropicReader:
         for line in lines:
             if not _is_session_line(line):
                 continue
-            own = name_of(line, "sessionId") or id
-            if line.get("isSidechain") is True:
-                own = f"{own}/{name_of(line, 'agentId') or 'helper'}"
+            own = name_of(line, "sessionId", "session_id") or id
+            if line.get("isSidechain") is True or line.get("parent_tool_use_id"):
+                own = f"{own}/{name_of(line, 'agentId', 'parent_tool_use_id') or 'helper'}"
             building = found.setdefault(own, Builder(own, format=self.name, source=source))
             author = "app" if line.get("isMeta") is True else None
             _add(building, line["message"], author=author)

@@ -8,11 +8,12 @@ from typing import Any
 from agentfp.plugin import ToolCall
 from agentfp.transcripts import Transcript, TranscriptError
 from agentfp_transcripts.building import Builder, call
-from agentfp_transcripts.content import items, mapping, name_of, result_text, text_of
+from agentfp_transcripts.content import as_text, items, mapping, name_of, result_text, text_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 LISTS = ("messages", "conversation", "history", "traj", "trajectory")
 """Fields in which tools keep the list of messages."""
+_FOREIGN_FIELDS = ("toolUse", "toolResult")
 _REQUESTS = ("request", "body", "input", "inputs", "kwargs", "params")
 _RESPONSES = ("response", "completion", "output", "outputs", "result", "body")
 
@@ -25,6 +26,16 @@ def is_message(data: Any) -> bool:
         and ("content" in data or "tool_calls" in data or "function_call" in data)
         and "parts" not in data
     )
+
+
+def _is_foreign(message: Any) -> bool:
+    """Whether a message that looks like one of these is another vendor's: read as one of these, its calls and results would be lost."""
+    if not isinstance(message, Mapping):
+        return False
+    if "toolInvocations" in message or message.get("object") == "thread.message":
+        return True
+    parts = [part for part in items(message.get("content")) if isinstance(part, Mapping)]
+    return any(as_text(part.get("type")).startswith("tool-") or any(field in part for field in _FOREIGN_FIELDS) for part in parts)
 
 
 def messages_of(data: Any) -> list[Any] | None:
@@ -40,6 +51,15 @@ def messages_of(data: Any) -> list[Any] | None:
         inner = data.get(key)
         if isinstance(inner, Mapping) and isinstance(inner.get("messages"), list):
             return list(inner["messages"])
+    return _asked(data)
+
+
+def _asked(data: Mapping[str, Any]) -> list[Any] | None:
+    """The messages that traces of one model call hold as its input."""
+    for key in ("input", "inputs"):
+        inner = data.get(key)
+        if isinstance(inner, list) and inner and all(map(is_message, inner)):
+            return list(inner)
     return None
 
 
@@ -49,9 +69,9 @@ class OpenAIChatReader:
     name = "openai-chat"
 
     def recognises(self, data: Any) -> bool:
-        """Whether most of its first messages look like chat messages."""
+        """Whether most of its first messages look like chat messages, and none like those of another vendor."""
         messages = messages_of(data)
-        if not messages:
+        if not messages or any(map(_is_foreign, messages)):
             return False
         first = messages[:8]
         return 2 * sum(map(is_message, first)) > len(first)
@@ -80,6 +100,11 @@ def _replies(whole: Mapping[str, Any], messages: list[Any]) -> Iterator[Any]:
             if isinstance(message, Mapping) and (not messages or messages[-1] != message):
                 yield message
                 return
+    if _asked(whole) is not None:
+        made = whole.get("output", whole.get("outputs"))
+        for message in [{"role": "assistant", "content": made}] if isinstance(made, str) else made if isinstance(made, list) else [made]:
+            if is_message(message):
+                yield message
 
 
 def _add(building: Builder, message: Any) -> None:
@@ -102,7 +127,7 @@ def _add(building: Builder, message: Any) -> None:
             id=message.get("id"),
             call_id=call_id if isinstance(call_id, str) else None,
             tool=name_of(message, "name", "tool_name"),
-            failed=message.get("is_error") is True or message.get("status") == "error",
+            failed=message.get("is_error") is True or message.get("error") is True or message.get("status") == "error",
         )
     else:
         building.unreadable(f"has the role {role!r}, which is none of {', '.join(sorted(ROLES))}"[:200])
