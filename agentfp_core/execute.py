@@ -277,7 +277,7 @@ def _file(run: Run[Any], batch: Batch, tool: Tool[..., Any], call: CallView, val
         run.emit(ResultRefused(tool.name, len(made.text), ceiling.max_chars, ceiling.narrow_by), call_id=call.id)
         end_call(run, call, "invalid", ceiling_refusal(tool, len(made.text)), ran=True, duration_ms=duration_ms)
         return
-    if not run.handed or run.mask_result(made.text) == made.text:
+    if not run.handed or run.mask_text(made.text) == made.text:
         batch._values[call.id] = value
     end_call(
         run,

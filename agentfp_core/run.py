@@ -13,16 +13,14 @@ from agentfp_core.events.base import Event, Payload, check_payload
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.error import Fatal
 from agentfp_core.events.hook import PluginFailed
-from agentfp_core.events.pause import PauseRequest
 from agentfp_core.events.stream import CallFailed, HelperReplied
-from agentfp_core.events.tool import ToolEnded, ToolProgress
 from agentfp_core.hook_timer import HookTimer
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.jsontext import canonical
 from agentfp_core.memos import Memo
 from agentfp_core.model import ModelRequest, ModelResponse
 from agentfp_core.protocol import check_request, complete
-from agentfp_core.redaction import RedactionPolicy, SecretMask, funnel
+from agentfp_core.redaction import RedactionPolicy, SecretMask, StreamMask, funnel
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:
@@ -48,8 +46,8 @@ if TYPE_CHECKING:
 Deps = TypeVar("Deps")
 _new_event = tuple.__new__
 KERNEL = "kernel"
-FROM_TOOLS = frozenset({ToolEnded.event_name, ToolProgress.event_name, PauseRequest.event_name})
-"""Events that hold what tools said."""
+RECEIPTED = "agentfp.context."
+"""Events of this domain hold what was sent to the model byte by byte, for a receipt is made of it."""
 
 
 def _unfolded(event: Event, payload: Any) -> None:
@@ -150,6 +148,9 @@ class Run(Generic[Deps]):
         self._in_listener = False
         self._unwritable = False
         self._params: dict[bool, str] = {}
+        for plugin in agent.plugin_set.plugins:
+            for secret in plugin.masked_values(self):
+                self.mask_value(secret, on_record=True)
 
     # --- the record ---
 
@@ -178,8 +179,8 @@ class Run(Generic[Deps]):
         if self._dev:
             check_payload(payload)
             self._check_declared(payload, source)
-        if self.handed and (name in FROM_TOOLS or type(payload) is AppEvent):
-            payload = self._handed_mask.payload(payload)
+        if self.handed and not name.startswith(RECEIPTED):
+            payload = self._handed_mask.content(payload)
         if self.closed:
             raise UsageError(f"the run is over; {name!r} cannot be filed on its record any more")
         seq = self._seq
@@ -226,7 +227,7 @@ class Run(Generic[Deps]):
             raise UnknownEventError(f"{name!r} is no name for an event of the application; {nearest(name, CATALOG)}")
         if any(kind.event_name == name for plugin in self.agent.plugin_set.plugins for kind in plugin.events):
             raise UnknownEventError(f"{name!r} is an event type of a plugin; only the plugin emits it, so take a name of your own")
-        self.emit(AppEvent(canonical(data)), call_id=call_id, source=source, name=without_surrogates(name))
+        self.emit(AppEvent(canonical(data)), call_id=call_id, source=source, name=self.mask_text(without_surrogates(name)))
 
     def _check_declared(self, payload: Payload, source: str | None) -> None:
         """In development, refuse an event type that the plugin which emits it does not declare: a loaded record could not read it."""
@@ -402,21 +403,31 @@ class Run(Generic[Deps]):
         """
         self.emit(StopRequested(self.source, reason), source=self.source)
 
-    def mask_value(self, secret: str, *, in_results: bool = False) -> None:
+    def mask_value(self, secret: str, *, on_record: bool = False) -> None:
         """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself.
 
         Args:
             secret: the value; one of fewer than four characters is left as it is.
-            in_results: also in what tools return, raise, ask and report, before it stands on the record or reaches the model.
+            on_record: also in what is said from now on by tools, models and people, before it stands on the record: the model neither
+                reads it nor can pass it on, for a call with it among its arguments is refused.
         """
         if len(secret) >= 4:
             self.secrets.add(secret)
-            if in_results:
+            if on_record:
                 self.handed.add(secret)
 
-    def mask_result(self, text: str) -> str:
-        """A text of a tool without the values that are masked in results."""
+    @property
+    def masks_record(self) -> bool:
+        """Whether there are values that must not stand on the record."""
+        return bool(self.handed)
+
+    def mask_text(self, text: str) -> str:
+        """A text without the values that must not stand on the record; for what a plugin keeps elsewhere."""
         return self._handed_mask.mask_text(text) if self.handed else text
+
+    def stream_mask(self) -> StreamMask:
+        """What masks a text that comes in pieces as ``mask_text`` would the whole."""
+        return StreamMask(self._handed_mask)
 
     async def call_model(self, request: ModelRequest, *, purpose: str, model: Model | None = None) -> ModelResponse:
         """Call a model for a plugin's own work; billed, limited and recorded as part of the run.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 from pathlib import Path
 from typing import Annotated, Any
 
+import pydantic
 import pytest
 
-from agentfp import Agent, ConfigError, Pause, ToolContext, ToolError, ask_human, tool
+from agentfp import Agent, ConfigError, Pause, ToolContext, ToolError, approve, ask_human, tool
 from agentfp.plugin import Allow, Batch, CallView, Declaration, Deny, Plugin, ResultView, Run, hookimpl
 from agentfp.testing import ScriptedModel, call
+from agentfp_core.redaction import PLACEHOLDER
 
 pytestmark = pytest.mark.anyio
 SECRET = "s3cr3t-SENTINEL"
@@ -22,14 +25,19 @@ class Handing(Plugin):
     name = "handing"
 
     class Settings(Plugin.Settings):
-        in_results: bool = True
+        on_record: bool = True
         seen: Any = None
+        known: tuple[str, ...] = ()
+
+    def masked_values(self, run: Run[Any]) -> tuple[str, ...]:
+        known: tuple[str, ...] = self.settings.known
+        return known
 
     @hookimpl(phase="credential")
     def before_tool(self, call: CallView, run: Run[Any]) -> None:
         if self.settings.seen is not None:
             self.settings.seen.append(call.id)
-        run.mask_value(SECRET, in_results=self.settings.in_results)
+        run.mask_value(SECRET, on_record=self.settings.on_record)
 
     @hookimpl(phase="judge")
     def after_result(self, result: ResultView, run: Run[Any]) -> None:
@@ -68,10 +76,10 @@ async def test_what_a_tool_says_is_masked_before_it_is_recorded(how: str, tmp_pa
     assert "REDACTED" in shown(result, journal)
 
 
-async def test_without_in_results_the_live_record_is_as_it_was(tmp_path: Path) -> None:
+async def test_without_on_record_the_live_record_is_as_it_was(tmp_path: Path) -> None:
     seen: list[Any] = []
     journal = tmp_path / "a.journal"
-    agent = Agent(ScriptedModel([call("tells", how="returns"), "Done."]), tools=[tells], plugins=[Handing(in_results=False, seen=seen)])
+    agent = Agent(ScriptedModel([call("tells", how="returns"), "Done."]), tools=[tells], plugins=[Handing(on_record=False, seen=seen)])
     result: Any = await agent.run("Go.", journal=journal)
     assert SECRET in shown(result, journal)
     assert {"text": SECRET} in seen
@@ -143,3 +151,114 @@ async def test_calls_behind_a_pause_meet_the_credential_gate_again() -> None:
         done = await again.resume(Pause.from_json(result.pause.to_json()), "this")
         assert "c2" in seen
         assert done.history[3].text == told
+
+
+# --- what was known before ---
+
+
+def knowing(script: list[Any], *tools: Any, **more: Any) -> Agent[Any, Any]:
+    return Agent(ScriptedModel(script), tools=list(tools), plugins=[Handing(known=(SECRET,))], **more)
+
+
+@tool
+def echo(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+async def test_what_a_plugin_knows_is_masked_before_the_first_call(tmp_path: Path) -> None:
+    @tool
+    def environ() -> dict[str, str]:
+        """All variables."""
+        return {"KEY": SECRET, "BASIC": base64.b64encode(f"ann:{SECRET}".encode()).decode()}
+
+    agent = knowing([[call("environ"), call("echo", text="x")], "Done."], environ, echo)
+    result: Any = await agent.run("Go.", journal=tmp_path / "a.journal")
+    assert "REDACTED" in result.history[2].text
+    assert base64.b64encode(SECRET.encode()).decode()[:-2] not in shown(result, tmp_path / "a.journal")
+
+
+async def test_what_people_and_models_say_is_masked_before_it_is_filed_and_sent(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def second(request: Any) -> Any:
+        seen.append([message.text for message in request.messages])
+        return f"It is {SECRET}."
+
+    agent = knowing([second], echo)
+    result: Any = await agent.run(f"My key is {SECRET}.", journal=tmp_path / "a.journal")
+    assert seen == [["My key is [REDACTED]."]]
+    assert result.text == result.output == "It is [REDACTED]."
+    assert SECRET not in shown(result, tmp_path / "a.journal")
+
+
+@pytest.mark.parametrize("written", [SECRET, PLACEHOLDER])
+async def test_a_call_with_the_value_or_its_mask_among_its_arguments_does_not_run(written: str) -> None:
+    ran: list[str] = []
+
+    @tool
+    def take(text: str) -> str:
+        """Take it."""
+        ran.append(text)
+        return text
+
+    result: Any = await knowing([call("take", text=f"x {written}"), "Done."], take).run("Go.")
+    assert ran == []
+    assert "holds a secret" in result.history[2].text
+    assert SECRET not in result.history.to_json()
+    plain: Any = await Agent(ScriptedModel([call("take", text=written), "Done."]), tools=[take]).run("Go.")
+    assert plain.history[2].text == written
+
+
+async def test_a_person_cannot_put_the_value_among_the_arguments_either() -> None:
+    ran: list[str] = []
+
+    @tool(approval=True)
+    def take(text: str) -> str:
+        """Take it."""
+        ran.append(text)
+        return text
+
+    agent = knowing([call("take", text="x"), "Done."], take)
+    result: Any = await agent.run("Go.")
+    done: Any = await agent.resume(result.pause, approve(args={"text": SECRET}))
+    assert ran == []
+    assert SECRET not in "".join(repr(event) for event in done.record) + done.checkpoint().to_json()
+
+
+async def test_structured_output_is_masked() -> None:
+    class Report(pydantic.BaseModel):
+        key: str
+
+    result: Any = await knowing([Report(key=SECRET)], output_type=Report).run("Go.")
+    assert result.output == Report(key=PLACEHOLDER)
+
+
+@pytest.mark.parametrize("mode", ["live", "hold"])
+async def test_a_stream_is_masked_where_a_value_is_cut_in_two(mode: Any) -> None:
+    events: list[Any] = []
+    model = ScriptedModel([f"It is {SECRET}, they say."], chunk=3)
+    agent = Agent(model, plugins=[Handing(known=(SECRET,))], stream=mode, listeners=events.append)
+    async with agent.stream("Go.") as run:
+        text = "".join([piece async for piece in run.text()])
+    assert text == "It is [REDACTED], they say."
+    assert "SENTINEL" not in "".join(map(repr, events))
+
+
+async def test_every_leg_knows_it_from_its_first_moment() -> None:
+    agent = knowing([call("tells", how="asks"), "Done."], tells)
+    result: Any = await agent.run("Go.")
+    done: Any = await agent.resume(Pause.from_json(result.pause.to_json()), f"it is {SECRET}")
+    assert SECRET not in done.checkpoint().to_json()
+    assert "it is [REDACTED]" in done.history.to_json()
+
+
+async def test_a_tool_is_found_by_a_name_that_holds_a_masked_value() -> None:
+    @tool
+    def find_pass() -> str:
+        """Find."""
+        return "found by find"
+
+    agent = Agent(ScriptedModel([call("find_pass"), "Done."]), tools=[find_pass], plugins=[Handing(known=("find",))])
+    result: Any = await agent.run("Go.")
+    assert result.history[2].text == "found by [REDACTED]"
