@@ -80,6 +80,14 @@ class _OAuth2(HoldsSecrets):
         self._client_secret = None if client_secret is None else pydantic.SecretStr(client_secret)
         self._lock = anyio.Lock()
 
+    def secrets(self) -> tuple[str, ...]:
+        """The client's secret, and the tokens that were granted."""
+        own = () if self._client_secret is None else (self._client_secret.get_secret_value(),)
+        return (*own, *[value for token in self._granted() for value in (token.access, token.refresh) if value is not None])
+
+    def _granted(self) -> Iterable[_Token]:
+        return ()
+
     def _client(self, **more: Any) -> Any:
         secret = None if self._client_secret is None else self._client_secret.get_secret_value()
         method = "none" if secret is None else "client_secret_basic"
@@ -122,6 +130,9 @@ class OAuth2ClientCredentials(_OAuth2):
         super().__init__(service, token_url=token_url, client_id=client_id, client_secret=client_secret)
         self._tokens: dict[tuple[str, ...], _Token] = {}
 
+    def _granted(self) -> Iterable[_Token]:
+        return tuple(self._tokens.values())
+
     async def get_credential(self, request: CredentialRequest, /) -> Issued:
         """The token for the scopes."""
         key = tuple(sorted(request.scopes))
@@ -158,6 +169,14 @@ class OAuth2AuthorizationCode(_OAuth2):
         self._redirect_uri = redirect_uri
         self._tokens: dict[_Key, _Token] = {}
         self._pending: dict[str, _Pending] = {}
+
+    def secrets(self) -> tuple[str, ...]:
+        """Those of every OAuth provider, and what belongs to the consents that wait."""
+        waiting = [value for pending in self._pending.values() for value in (pending.url, pending.state, pending.verifier)]
+        return (*super().secrets(), *waiting)
+
+    def _granted(self) -> Iterable[_Token]:
+        return tuple(self._tokens.values())
 
     async def get_credential(self, request: CredentialRequest, /) -> Issued | AuthorizationRequired:
         """The person's token, or where they consent."""

@@ -47,11 +47,11 @@ def kept(run: Run[Any]) -> Kept:
 
 
 def mask(run: Run[Any], values: tuple[str, ...]) -> None:
-    """Mask values in everything that this conversation serves from now on, and in what its tools return."""
+    """Mask values in everything that is said in this conversation from now on, in later runs of it too."""
     known = kept(run).secrets
     for value in values:
         known.add(value)
-        run.mask_value(value, in_results=True)
+        run.mask_value(value, on_record=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Obtaining:
         if failure is not None:  # outside of the handler: what the provider said is neither cause nor context of it
             raise failure
         if isinstance(answer, AuthorizationRequired):
-            mask(run, (answer.authorization_url,))
+            mask(run, answer.secrets())
             kept(run).urls[request.service] = answer.authorization_url
             self._emit(CredentialAuthorizationRequired(request.service, answer.session_id, self.via, self.tool, self.tells_model))
             return answer

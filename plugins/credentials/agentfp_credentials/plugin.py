@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,9 +27,9 @@ from agentfp_credentials.context import ToolCredentials
 from agentfp_credentials.errors import CredentialConsentRequiredError, CredentialError, consent_needed
 from agentfp_credentials.events import EVENTS, CredentialAcquired, CredentialAuthorizationRequired, CredentialFailed
 from agentfp_credentials.needs import Needs, needs_of
-from agentfp_credentials.obtaining import PLUGIN, Obtaining, kept, mask
+from agentfp_credentials.obtaining import PLUGIN, Obtaining, kept
 from agentfp_credentials.protocol import Authorization, AuthorizationRequired, CredentialProvider, CredentialRequest, Mode
-from agentfp_credentials.providers import ByService
+from agentfp_credentials.providers import ByService, secrets_of
 from agentfp_credentials.settings import CredentialsSettings
 from agentfp_credentials.values import Credential
 
@@ -74,6 +74,10 @@ class Credentials(Plugin):
         super().__init__(settings, **values)
         self.provider: CredentialProvider | None = self.settings.open_provider()
         self._tells = self.settings.on_authorization_required == "tell_model"
+
+    def masked_values(self, run: Run[Any]) -> Iterable[str]:
+        """What the provider holds, and what was handed out in this conversation before."""
+        return (*secrets_of(self.provider), *kept(run).secrets)
 
     # --- what a record says ---
 
@@ -131,7 +135,6 @@ class Credentials(Plugin):
     @hookimpl(moment="before_tool", phase="credential")
     async def acquire(self, call: CallView, batch: Batch, run: Run[Any]) -> Deny | None:
         """Obtain what the call's tool declares. Asked again on a resume: what is issued is kept nowhere."""
-        mask(run, tuple(kept(run).secrets))
         if call.tool is None:
             return None
         scratch = run.scratch(self)

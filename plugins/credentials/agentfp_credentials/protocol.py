@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, runtime_checkable
+from urllib.parse import parse_qs, urlsplit
 
 from agentfp.plugin import Identity
 from agentfp_credentials.values import Credential
@@ -59,6 +60,10 @@ class AuthorizationRequired:
         self.authorization_url = authorization_url
         self.session_id = session_id
 
+    def secrets(self) -> tuple[str, ...]:
+        """The values that are masked wherever they turn up: the URL, and the state in it, by which a consent can be taken over."""
+        return (self.authorization_url, *parse_qs(urlsplit(self.authorization_url).query).get("state", ()))
+
     def __repr__(self) -> str:
         return f"AuthorizationRequired(session_id={self.session_id!r})"
 
@@ -69,6 +74,9 @@ class AuthorizationRequired:
 @runtime_checkable
 class CredentialProvider(Protocol):
     """Anything that issues credentials. It may raise; its words are shown to nobody.
+
+    It may have a method ``secrets()`` that gives the values it holds by now. They are masked from the first moment of a run; without it
+    a value is masked from when it is issued.
 
     Attributes:
         id: a short name.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 import anyio
@@ -43,6 +43,10 @@ class HoldsSecrets:
 
     id: str = ""
 
+    def secrets(self) -> tuple[str, ...]:
+        """The values that it holds by now."""
+        return ()
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.id!r})"
 
@@ -57,6 +61,10 @@ class StaticTokens(HoldsSecrets):
 
     def __init__(self, tokens: Mapping[str, str | Credential]) -> None:
         self._made = {service: value if isinstance(value, Credential) else bearer(value) for service, value in tokens.items()}
+
+    def secrets(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple([secret for made in self._made.values() for secret in made.secrets()])
 
     async def get_credential(self, request: CredentialRequest, /) -> Issued:
         """The credential of the service."""
@@ -92,6 +100,10 @@ class EnvironmentTokens(HoldsSecrets):
         self._variables = dict(variables)
         self._make = make
 
+    def secrets(self) -> tuple[str, ...]:
+        """What the variables hold now."""
+        return tuple([value for variable in self._variables.values() if (value := os.environ.get(variable, "").strip())])
+
     async def get_credential(self, request: CredentialRequest, /) -> Issued:
         """The credential of the service."""
         variable = self._variables.get(request.service)
@@ -124,6 +136,11 @@ class KeyringTokens(HoldsSecrets):
         self._entries = dict(entries)
         self._make = make
         self._read = keyring.get_password
+        self._seen: set[str] = set()
+
+    def secrets(self) -> tuple[str, ...]:
+        """What was read so far: a keyring may ask its owner, so it is not read before it must be."""
+        return tuple(self._seen)
 
     async def get_credential(self, request: CredentialRequest, /) -> Issued:
         """The credential of the service."""
@@ -133,6 +150,7 @@ class KeyringTokens(HoldsSecrets):
         value = await anyio.to_thread.run_sync(self._read, *entry)
         if not value:
             raise ProviderError(f"the keyring has no password of {entry[1]!r} for {entry[0]!r}")
+        self._seen.add(value)
         return Issued(self._make(value))
 
 
@@ -148,6 +166,10 @@ class ByService(HoldsSecrets):
     def __init__(self, providers: Mapping[str, CredentialProvider]) -> None:
         self._providers = dict(providers)
 
+    def secrets(self) -> tuple[str, ...]:
+        """What the providers hold by now."""
+        return tuple([secret for provider in self._providers.values() for secret in secrets_of(provider)])
+
     @property
     def services(self) -> frozenset[str]:
         """The services that it knows."""
@@ -159,6 +181,12 @@ class ByService(HoldsSecrets):
         if provider is None:
             raise UnknownServiceError(f"there is no provider for {request.service!r}")
         return await provider.get_credential(request)
+
+
+def secrets_of(provider: CredentialProvider | None) -> Iterable[str]:
+    """The values that a provider holds by now, where it says so."""
+    tell = getattr(provider, "secrets", None)
+    return tell() if callable(tell) else ()
 
 
 def status_of(error: BaseException) -> int | None:
@@ -192,6 +220,10 @@ class RetryingProvider(HoldsSecrets):
         self._attempts = attempts
         self._delays = delays
         self._on_attempt = on_attempt
+
+    def secrets(self) -> tuple[str, ...]:
+        """What the other one holds by now."""
+        return tuple(secrets_of(self._inner))
 
     async def get_credential(self, request: CredentialRequest, /) -> Issued | AuthorizationRequired:
         """What the provider answers in the end."""

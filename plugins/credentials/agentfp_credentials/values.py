@@ -33,7 +33,7 @@ class Credential:
 
     def secrets(self) -> tuple[str, ...]:
         """The values that are masked wherever they turn up."""
-        return (*self._secrets, *self._headers.values())
+        return self._secrets
 
     def __repr__(self) -> str:
         return f"Credential(kind={self.kind!r})"
