@@ -416,13 +416,12 @@ class Run(Generic[Deps]):
             if on_record:
                 self.handed.add(secret)
 
-    @property
-    def masks_record(self) -> bool:
-        """Whether there are values that must not stand on the record."""
-        return bool(self.handed)
+    def text_mask(self) -> Callable[[str], str] | None:
+        """What masks the values that must not stand on the record, for what a plugin keeps elsewhere; None while there are none."""
+        return self._handed_mask.mask_text if self.handed else None
 
     def mask_text(self, text: str) -> str:
-        """A text without the values that must not stand on the record; for what a plugin keeps elsewhere."""
+        """A text without these values."""
         return self._handed_mask.mask_text(text) if self.handed else text
 
     def stream_mask(self) -> StreamMask:

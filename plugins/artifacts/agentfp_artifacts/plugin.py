@@ -25,7 +25,6 @@ from agentfp.plugin import (
     record_of,
 )
 from agentfp_artifacts.events import EVENTS, Minted, Placed, Presented, Refused
-from agentfp_artifacts.masking import Mask
 from agentfp_artifacts.placing import put_result, ticket
 from agentfp_artifacts.scoped import ScopedArtifacts
 from agentfp_artifacts.settings import ArtifactsSettings
@@ -136,11 +135,8 @@ class Artifacts(Plugin):
             if not run.closed:
                 run.emit(payload, call_id=call_id, source=self.name)
 
-        def masking() -> Mask | None:
-            return run.mask_text if run.masks_record else None
-
         scope, origin = scope_of(run.identity, run.session_id, run.root_id), Origin(run.run_id, call_id)
-        return ScopedArtifacts(self.store, scope, tell=tell, tool=tool, origin=origin, masking=masking)
+        return ScopedArtifacts(self.store, scope, tell=tell, tool=tool, origin=origin, masking=run.text_mask)
 
     # --- calls ---
 
