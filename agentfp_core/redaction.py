@@ -210,12 +210,16 @@ class SecretMask:
         self._secrets = secrets
         self._known = 0
         self._forms: list[str] = []
+        self._escaped: list[tuple[str, re.Pattern[str]]] = []
 
     def mask_text(self, text: str) -> str:
         """The text without the values."""
         forms = self._all_forms()
         if not forms or len(text) < len(forms[-1]):
             return text
+        for plain, pattern in self._escaped:
+            if plain in text:
+                text = pattern.sub(PLACEHOLDER, text)
         found = [form for form in forms if form in text]  # far quicker than a pattern of hundreds of forms, and hardly ever true
         return text if not found else re.sub("|".join([re.escape(form) for form in found]), PLACEHOLDER, text)
 
@@ -235,6 +239,8 @@ class SecretMask:
         if len(self._secrets) != self._known:
             self._known = len(self._secrets)
             self._forms = sorted({form for secret in self._secrets for form in _forms(secret)}, key=len, reverse=True)
+            made = [_at_any_depth(secret) for secret in sorted(self._secrets, key=len, reverse=True)]
+            self._escaped = [found for found in made if found is not None]
         return self._forms
 
     def content(self, payload: Payload) -> Payload:
@@ -316,6 +322,29 @@ def _forms(secret: str) -> set[str]:
         escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in escaped for ascii_only in (True, False)}
         forms |= escaped | {text.replace("/", "\\/") for text in escaped}
     return {form for form in forms if len(form) >= 4}
+
+
+_ESCAPED = re.compile(r"""["'\\/\n\t]|[^\x20-\x7e]""")
+"""Characters that are written in another way in JSON or by Python."""
+
+
+def _at_any_depth(secret: str) -> tuple[str, re.Pattern[str]] | None:
+    """What finds a secret that was quoted in JSON or by Python, in such a text again, and so on; None where quoting changes nothing.
+
+    Returns:
+        A part of it that quoting leaves alone, and the pattern.
+    """
+    plain = max(_ESCAPED.split(secret), key=len)
+    if plain in ("", secret):
+        return None
+    return plain, re.compile("".join([_quoted(char) if _ESCAPED.match(char) else re.escape(char) for char in secret]))
+
+
+def _quoted(char: str) -> str:
+    if char == "\\":
+        return r"\\+"
+    codes = [re.escape(code) for code in json.dumps(char)[1:-1].split("\\") if code]
+    return rf"\\*(?:{re.escape(char)}|" + r"\\+".join(codes) + ")"
 
 
 def _lower_escapes(text: str) -> str:

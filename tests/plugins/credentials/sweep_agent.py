@@ -1,20 +1,25 @@
-"""The agent of the sentinel sweep: twelve secrets that enter in as many ways, and tools that give away all they were handed."""
+"""The agent of the sentinel sweep: secrets that enter in every way there is, and tools that give away all they were handed."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import signal
 import sys
 import traceback
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import keyring
 import keyring.backend
 
-from agentfp import Agent, ToolContext, ToolError, ask_human, tool
+from agentfp import Agent, ToolContext, ToolError, ToolReturn, ask_human, tool
+from agentfp.artifacts import ArtifactError
+from agentfp.plugin import Identity
 from agentfp.testing import ScriptedModel, call
-from agentfp_artifacts import Artifacts
 from agentfp_credentials import (
     AuthorizationRequired,
     CredentialRequest,
@@ -23,6 +28,7 @@ from agentfp_credentials import (
     Issued,
     KeyringTokens,
     Needs,
+    OAuth2AuthorizationCode,
     OAuth2ClientCredentials,
     api_key,
     basic,
@@ -31,9 +37,7 @@ from agentfp_credentials import (
     static_tokens,
     with_credential_retry,
 )
-from agentfp_evidence import Evidence
-from agentfp_findings import Findings
-from agentfp_permissions import Permissions
+from tests.plugins.credentials import sweep_parts
 
 SECRETS = {
     "bearer": "SENTINEL-01-bearer+/=",
@@ -45,11 +49,12 @@ SECRETS = {
     "client_secret": "client-SENTINEL-77aa/+=",
     "config": "SENTINEL-08-config",
     "user_token": "SENTINEL-09-usertoken",
-    "url": "https://login.example/consent?state=SENTINEL-10-url",
+    "url": "https://login.example/consent?state=SENTINEL-10-state",
     "raised": "SENTINEL-11-raised",
     "consented": "SENTINEL-12-consented",
 }
-"""The access token of the client's grant is a thirteenth, which the server makes."""
+"""The authorization server makes more of them: access tokens, refresh tokens, codes."""
+ANN = Identity(principal="ann")
 
 
 class InMemory(keyring.backend.KeyringBackend):
@@ -90,10 +95,23 @@ class Stumbling:
         return Issued(bearer(SECRETS["bearer"]))
 
 
-def plugin(token_url: str, person: Person) -> Credentials:
+def login(url: str) -> OAuth2AuthorizationCode:
+    """A person's tokens of the authorization server."""
+    return OAuth2AuthorizationCode(
+        "login",
+        authorize_url=f"{url}/authorize",
+        token_url=f"{url}/token",
+        client_id="agent",
+        client_secret=SECRETS["client_secret"],
+        redirect_uri="https://app.example/callback",
+    )
+
+
+def credentials(url: str, person: Person, code: OAuth2AuthorizationCode) -> Credentials:
     """The plugin with a service for each way in."""
     keyring.set_keyring(InMemory())  # type: ignore[no-untyped-call,unused-ignore]
     stumbling = Stumbling()
+    client = OAuth2ClientCredentials("client", token_url=f"{url}/token", client_id="agent", client_secret=SECRETS["client_secret"])
     return Credentials(
         services={
             "bearer": static_tokens({"bearer": SECRETS["bearer"]}),
@@ -103,7 +121,8 @@ def plugin(token_url: str, person: Person) -> Credentials:
             "environment": EnvironmentTokens({"environment": "SWEEP_TOKEN"}),
             "keyring": KeyringTokens({"keyring": ("a", "b")}),
             "config": {"use": "token", "token": SECRETS["config"]},
-            "client": OAuth2ClientCredentials("client", token_url=token_url, client_id="agent", client_secret=SECRETS["client_secret"]),
+            "client": client,
+            "login": code,
             "person": person,
             "stumbling": with_credential_retry(stumbling, initial_delay_ms=0),
             "broken": stumbling,
@@ -114,19 +133,54 @@ def plugin(token_url: str, person: Person) -> Credentials:
 PLAIN = ("api_key", "password", "header", "environment", "keyring", "config", "client")
 
 
-async def spill(ctx: ToolContext, service: str) -> str:
-    """What a careless tool says of a credential."""
+def forms(secret: str) -> list[str]:
+    """A secret as it is usually written down."""
+    encoded = base64.b64encode(secret.encode()).decode()
+    return [secret, json.dumps(secret)[1:-1], json.dumps(json.dumps(secret))[1:-1], quote(secret, safe=""), encoded, secret.encode().hex()]
+
+
+async def all_of(ctx: ToolContext, service: str) -> dict[str, Any]:
+    """Everything that a tool can know of a credential, in every form, nested."""
     made = await ctx.credentials.get_credential(service, user_token=SECRETS["user_token"])
-    text = f"{made} {made.to_headers()} {made.secrets()} {SECRETS['user_token']}"
+    values = [*made.secrets(), *made.to_headers().values(), SECRETS["user_token"]]
+    return {"made": made, "headers": [made.to_headers(), {"nested": {"forms": [forms(value) for value in values]}}]}
+
+
+async def spill(ctx: ToolContext, service: str) -> str:
+    """What a careless tool says of a credential, on every way past its result."""
+    known = await all_of(ctx, service)
+    text = f"{known}"
     ctx.progress(text)
-    ctx.emit("shop.spilled", {"headers": made.to_headers(), "text": text})
+    ctx.emit("shop.spilled", {"headers": known["headers"], "text": text})
     return text
 
 
 @tool
 async def tell(ctx: Annotated[ToolContext, Needs("bearer")], service: str) -> dict[str, Any]:
     """Return all."""
-    return {"own": ctx.credential.to_headers(), "made": ctx.credential, "other": await spill(ctx, service), "ctx": repr(ctx.credentials)}
+    own = {"own": ctx.credential.to_headers(), "made": ctx.credential, "ctx": repr(ctx.credentials), "environ": dict(os.environ)}
+    return {**own, "other": await spill(ctx, service), "json": await all_of(ctx, service)}
+
+
+@tool
+async def keep(ctx: ToolContext, service: str) -> ToolReturn:
+    """Put all into the store, and hand some to the application alone."""
+    known = await all_of(ctx, service)
+    data, text = known["headers"], json.dumps(known["headers"])
+    refs = []
+    for item in (data, text, text.encode(), b"\x00\xff" + text.encode() + b"\xfe"):
+        meta = await ctx.artifacts.put(kind="kept", media_type="application/json", data=item, label=text, digest="sha-256")
+        refs.append(meta.ref)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for at in range(0, len(text), 7):
+            yield text[at : at + 7].encode()
+
+    try:
+        await ctx.artifacts.put_stream(chunks(), kind="kept", media_type="text/plain", bytes=len(text))
+    except ArtifactError as error:
+        refs.append(str(error))
+    return ToolReturn(refs, private={"all": data})
 
 
 @tool
@@ -148,8 +202,26 @@ async def asks(ctx: ToolContext, service: str) -> str:
 
 
 @tool
+async def repeat(ctx: ToolContext, text: str) -> str:
+    """Repeat an argument."""
+    raise AssertionError("it ran with a secret among its arguments")
+
+
+@tool(approval=True)
+async def approved(ctx: ToolContext, text: str) -> str:
+    """Repeat an argument that a person may change."""
+    return text
+
+
+@tool
 def with_person(ctx: Annotated[ToolContext, Needs("person", mode="user")]) -> str:
     """Needs a consent."""
+    return str(ctx.credential.to_headers())
+
+
+@tool
+def with_login(ctx: Annotated[ToolContext, Needs("login", mode="user", scopes=("read",))]) -> str:
+    """Needs a consent of the authorization server."""
     return str(ctx.credential.to_headers())
 
 
@@ -173,20 +245,35 @@ async def dies(ctx: Annotated[ToolContext, Needs("bearer")], service: str) -> st
     return "never"
 
 
-TOOLS = [tell, raises, raises_words, asks, with_person, with_stumbling, with_broken, dies]
+TOOLS = [tell, keep, raises, raises_words, asks, repeat, approved, with_person, with_login, with_stumbling, with_broken, dies]
 
 
-def agent(script: list[Any], token_url: str, person: Person, store: Path, **more: Any) -> Agent[Any, Any]:
-    """The agent, with every other plugin that reads results; what the tools say is long enough to be placed in the store."""
-    others = [Evidence(), Findings(), Permissions(roles={"all": ["*"]}, active_role="all")]
-    artifacts = Artifacts(store="file", path=str(store), max_inline_chars=100)
-    return Agent(ScriptedModel(script), tools=TOOLS, plugins=[plugin(token_url, person), *others, artifacts], **more)
+def agent(script: list[Any], plugin: Credentials, folder: Path, **more: Any) -> Agent[Any, Any]:
+    """The agent, with the plugins of every distribution on.
+
+    Args:
+        script: what its model says.
+        plugin: hands the secrets out.
+        folder: where the others may write.
+        **more: other arguments of the agent.
+    """
+    tools = more.pop("tools", TOOLS)
+    return Agent(ScriptedModel(script, chunk=5), tools=tools, plugins=[plugin, *sweep_parts.plugins(folder)], **more)
+
+
+def alone(script: list[Any], url: str, folder: Path, **more: Any) -> Agent[Any, Any]:
+    """The agent in a process of its own."""
+    return agent(script, credentials(url, Person(), login(url)), folder, **more)
 
 
 if __name__ == "__main__":
-    url, folder = sys.argv[1:]
-    script = [[call("tell", service=service) for service in PLAIN], call("dies", service="api_key")]
+    address, where = sys.argv[1:]
+    killed = [[call("tell", service=service) for service in PLAIN], call("dies", service="api_key")]
     try:
-        agent(script, url, Person(), Path(folder) / "store", dev=True).run_sync("Go.", journal=Path(folder) / "crash.journal")
+        alone(killed, address, Path(where), dev=True).run_sync("Go.", journal=Path(where) / "crash.journal")
     except Exception:
         traceback.print_exc()
+elif "SWEEP_SERVES" in os.environ:  # for `agentfp mcp-serve`
+    served = alone(
+        [], os.environ["SWEEP_SERVES"], Path(os.environ["SWEEP_FOLDER"]), name="served", tools=[tell, keep, raises, raises_words]
+    )
