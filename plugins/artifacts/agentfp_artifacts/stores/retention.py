@@ -30,11 +30,6 @@ class Limits:
         """Whether a put may have to make room."""
         return self.max_bytes_per_scope is not None or self.max_count_per_scope is not None
 
-    @property
-    def scans(self) -> bool:
-        """Whether a put has to look at the other artifacts of its scope."""
-        return self.budgeted or self.ttl_s is not None
-
     def checked(self, store: str) -> Limits:
         """These limits.
 
@@ -57,14 +52,15 @@ def expiry(stated: int | None, now: int, limits: Limits) -> int | None:
     return min(known) if known else None
 
 
-def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int) -> list[Swept]:
+def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int, *, beside: tuple[int, int] = (0, 0)) -> list[Swept]:
     """What a put of so many bytes sweeps away: what has expired, then what was used least recently, until there is room.
 
     Args:
-        rows: the artifacts of the scope.
+        rows: the artifacts of the scope, or those that may have to go.
         incoming: bytes that are to be put.
         limits: the dials.
         now: unix time in milliseconds.
+        beside: how many the others are that are there, and how many bytes they have.
 
     Raises:
         InvalidArtifactError: it would not fit even alone.
@@ -81,7 +77,7 @@ def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int) -> list[S
         raise InvalidArtifactError(f"{incoming} bytes are more than the {most_bytes:g} that a scope may hold; put less, or raise the limit")
     by_use = [(row.used_at, row.meta.ref, row) for row in live]
     heapq.heapify(by_use)  # a put at the limit takes one or two of many
-    total, count = sum([row.meta.bytes for row in live]), len(live)
+    count, total = len(live) + beside[0], sum([row.meta.bytes for row in live]) + beside[1]
     while by_use:
         reason: SweepReason = "max_count"
         if most_count is None or count + 1 <= most_count:
