@@ -91,6 +91,31 @@ def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int, *, beside
     return swept
 
 
+def least_used(rows: Iterable[Row], incoming: int, limits: Limits, count: int, size: int) -> tuple[list[Row], tuple[int, int]]:
+    """Of rows in the order in which they were used, those that may have to make room for a put; the others are not looked at.
+
+    Args:
+        rows: the artifacts of the scope that have not expired, the one used least recently first.
+        incoming: bytes that are to be put.
+        limits: the dials.
+        count: how many rows there are.
+        size: how many bytes they have.
+
+    Returns:
+        The rows, and count and bytes of the others: what :func:`plan` takes.
+    """
+    found: list[Row] = []
+    most_bytes, most_count = limits.max_bytes_per_scope, limits.max_count_per_scope
+    in_order = iter(rows)
+    while (most_count is not None and count >= most_count) or (most_bytes is not None and size + incoming > most_bytes):
+        row = next(in_order, None)
+        if row is None:
+            break
+        found.append(row)
+        count, size = count - 1, size - row.meta.bytes
+    return found, (count, size)
+
+
 def gone(row: Row, reason: SweepReason) -> Swept:
     """That an artifact is gone."""
     return Swept(row.meta.ref, reason, row.meta.kind, row.meta.bytes)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from agentfp.artifacts import ArtifactStoreError, Scope, Swept, UnreadableArtifactFileError
 from agentfp_artifacts.stores.base import BaseStore, Key, wall_clock
 from agentfp_artifacts.stores.metas import Row, meta_dict, meta_of
-from agentfp_artifacts.stores.retention import Limits, gone, plan
+from agentfp_artifacts.stores.retention import Limits, gone, least_used, plan
 
 VERSION = 1
 BUSY_MS = 5000
@@ -155,18 +155,15 @@ class SQLiteStore(BaseStore):
     def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
         if not self.limits.budgeted:
             return super()._plan(scope, incoming, now)
-        known, most_bytes, most_count = _scope_text(scope), self.limits.max_bytes_per_scope, self.limits.max_count_per_scope
+        known = _scope_text(scope)
         with self._connection("write") as open_:
-            rows = [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ? AND expires_at <= ?", (known, now))]
+            expired = [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ? AND expires_at <= ?", (known, now))]
             count, size = open_.execute("SELECT count, bytes FROM totals WHERE scope = ?", (known,)).fetchone() or (0, 0)
-            count, size = count - len(rows), size - sum([row.meta.bytes for row in rows])
+            count, size = count - len(expired), size - sum([row.meta.bytes for row in expired])
             query = f"{ROW} WHERE scope = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY used_at, ref"
-            for found in open_.execute(query, (known, now)):
-                if (most_count is None or count < most_count) and (most_bytes is None or size + incoming <= most_bytes):
-                    break
-                rows.append(self._row(found))
-                count, size = count - 1, size - rows[-1].meta.bytes
-        return plan(rows, incoming, self.limits, now, beside=(count, size))
+            live = (self._row(found) for found in open_.execute(query, (known, now)))
+            rows, others = least_used(live, incoming, self.limits, count, size)
+        return plan([*expired, *rows], incoming, self.limits, now, beside=others)
 
     def _page(self, scope: Scope, after: Key | None, limit: int) -> Sequence[Row]:
         created_at, seq = (2**62, 0) if after is None else after[:2]
