@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from agentfp.artifacts import InvalidArtifactError
+from agentfp_artifacts.stores.base import ending
 from agentfp_artifacts.stores.payload import canonical_bytes, restored
 
 Mask = Callable[[str], str]
@@ -53,13 +54,14 @@ async def without_secrets(body: AsyncIterator[bytes], mask: Mask) -> AsyncIterat
         InvalidArtifactError: a value that would have to be masked is in it.
     """
     before = b""
-    async for chunk in body:
-        seen = before + chunk
-        text = _text(seen)
-        if mask(text) != text:
-            raise InvalidArtifactError("the stream holds a secret; leave it out, or put the artifact whole to have it masked")
-        yield chunk
-        before = seen[-OVERLAP:]
+    async with ending(body):
+        async for chunk in body:
+            seen = before + chunk
+            text = _text(seen)
+            if mask(text) != text:
+                raise InvalidArtifactError("the stream holds a secret; leave it out, or put the artifact whole to have it masked")
+            yield chunk
+            before = seen[-OVERLAP:]
 
 
 def _text(raw: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import anyio.from_thread
 
@@ -89,10 +90,15 @@ class ToolCredentials:
             raise ConsentNeededError(service, answer.session_id)
         return answer
 
-    def get_credential_sync(self, service: str, *, scopes: Iterable[str] = (), mode: Mode = "machine") -> Credential:
+    def get_credential_sync(
+        self,
+        service: str,
+        *,
+        scopes: Iterable[str] = (),
+        mode: Mode = "machine",
+        user_token: str | None = None,
+        force_reauth: bool = False,
+    ) -> Credential:
         """The same for a tool that is a plain function and runs in a thread."""
-
-        async def ask() -> Credential:
-            return await self.get_credential(service, scopes=scopes, mode=mode)
-
+        ask = partial(self.get_credential, service, scopes=scopes, mode=mode, user_token=user_token, force_reauth=force_reauth)
         return anyio.from_thread.run(ask)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,6 +21,8 @@ from agentfp_credentials.values import bearer
 
 LEEWAY_S = 30
 """A token that expires within this time is renewed first."""
+POLL_S = 0.01
+"""How often it is looked whether another one's grant is over."""
 PENDING_S = 600
 """How long a consent that was begun can be finished."""
 KNOWN_CODES = frozenset(
@@ -78,7 +82,18 @@ class _OAuth2(HoldsSecrets):
         self._token_url = token_url
         self._client_id = client_id
         self._client_secret = None if client_secret is None else pydantic.SecretStr(client_secret)
-        self._lock = anyio.Lock()
+        self._locks: dict[object, threading.Lock] = {}
+
+    @asynccontextmanager
+    async def _alone(self, key: object) -> AsyncIterator[None]:
+        """One grant at a time for a key, whatever thread and loop asks: a refresh token may be good for one use."""
+        lock = self._locks.setdefault(key, threading.Lock())
+        while not lock.acquire(blocking=False):  # noqa: ASYNC110 - an event of this loop would not be set by another one
+            await anyio.sleep(POLL_S)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def secrets(self) -> tuple[str, ...]:
         """The client's secret, and the tokens that were granted."""
@@ -136,7 +151,7 @@ class OAuth2ClientCredentials(_OAuth2):
     async def get_credential(self, request: CredentialRequest, /) -> Issued:
         """The token for the scopes."""
         key = tuple(sorted(request.scopes))
-        async with self._lock:
+        async with self._alone(key):
             token = self._tokens.get(key)
             if token is None or not token.fresh or request.force_reauth:
                 scope = {"scope": " ".join(key)} if key else {}
@@ -181,7 +196,7 @@ class OAuth2AuthorizationCode(_OAuth2):
     async def get_credential(self, request: CredentialRequest, /) -> Issued | AuthorizationRequired:
         """The person's token, or where they consent."""
         key = self._key(request.identity, request.scopes)
-        async with self._lock:
+        async with self._alone(key):
             token = None if request.force_reauth else self._tokens.get(key)
             if token is not None and not token.fresh:
                 token = await self._refreshed(key, token)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 import httpx
@@ -160,6 +162,22 @@ async def test_people_do_not_share_a_token_and_nobody_has_none(server: Any) -> N
     assert isinstance(await provider.get_credential(CredentialRequest("crm", identity=BOB)), AuthorizationRequired)
     with pytest.raises(ProviderError, match="whom it is for"):
         await provider.get_credential(CredentialRequest("crm"))
+
+
+async def test_threads_with_loops_of_their_own_refresh_one_after_the_other(server: Any) -> None:
+    provider, asked = of_person(server), CredentialRequest("crm", identity=ANN)
+    wanted = await provider.get_credential(asked)
+    assert isinstance(wanted, AuthorizationRequired)
+    server.expires_in = 10  # each asks anew, with a refresh token that is good for one use
+    await provider.finish(await browse(wanted.authorization_url))
+
+    def ask() -> Any:
+        return asyncio.run(provider.get_credential(asked))
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = [made.result(timeout=30) for made in [threads.submit(ask) for _ in range(16)]]
+    assert all(isinstance(answer, Issued) for answer in answers)
+    assert server.grants.count("refresh_token") == 16
 
 
 async def test_a_refresh_that_stumbles_loses_no_consent(server: Any) -> None:
