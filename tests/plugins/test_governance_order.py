@@ -82,7 +82,7 @@ class Scene:
         @tool
         async def load(ctx: ToolContext) -> str:
             """Load the rows; gives a ref."""
-            return (await ctx.artifacts.put(kind="rows", media_type="text/plain", data="a,b,c")).ref
+            return str((await ctx.artifacts.put(kind="rows", media_type="text/plain", data="a,b,c")).ref)
 
         @tool(mutating=True)
         def which() -> str:
@@ -125,7 +125,8 @@ class Scene:
 
 
 def _words(event: Any) -> str:
-    name, payload = event.name.removeprefix("agentfp."), event.payload
+    name: str = event.name.removeprefix("agentfp.")
+    payload = event.payload
     if name == "permission.check":
         return f"{payload.phase}: {payload.capability} {payload.result}{' again' if payload.again else ''}"
     if name == "hook.verdict":
@@ -181,7 +182,9 @@ async def test_what_is_placed_was_masked_and_rewritten_before() -> None:
     assert ended.content.startswith("customer a,b,c {'authorization': 'Bearer [REDACTED]'}")
     (ref,) = Artifacts.kept(result).placed.values()
     artifacts = next(plugin for plugin in scene.agent.plugins if isinstance(plugin, Artifacts))
-    kept = (await artifacts.of(result).get(ref)).data
+    found = await artifacts.of(result).get(ref)
+    assert found is not None
+    kept = found.data
     assert kept == ended.content.replace("customer", "client")
     assert TOKEN not in result.history.to_json() + result.checkpoint().to_json() + kept
 

@@ -427,7 +427,7 @@ async def test_what_a_tool_puts_is_masked(data: Any, kept: Any, maker: Maker) ->
     async def put(ctx: ToolContext) -> str:
         """Put it."""
         meta = await ctx.artifacts.put(kind="k", media_type="m", data=data, label="of SENTINEL-4711", digest="sha-256")
-        return meta.ref
+        return str(meta.ref)
 
     plugin = Artifacts(store=store)
     result = await made([call("put"), "done"], [put], plugin, plugins=[Handing()]).run("go")

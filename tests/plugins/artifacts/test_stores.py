@@ -90,21 +90,31 @@ async def test_what_has_expired_is_swept_by_a_put_and_by_hand(maker: Maker) -> N
 
 async def test_a_put_does_not_look_at_all_there_is(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     store = maker(ttl_s=60)
-    looked: list[int] = []
+    looked: list[Any] = []
     rows = store._rows
-    monkeypatch.setattr(store, "_rows", lambda scope: looked.append(1) or rows(scope))
+
+    def counted(scope: Scope) -> Any:
+        looked.append(scope)
+        return rows(scope)
+
+    monkeypatch.setattr(store, "_rows", counted)
     for _ in range(20):
         store.now.ms += 1
         await store.put(SCOPE, thing())
     assert len(looked) <= 1
 
 
-async def test_a_database_reads_the_rows_that_make_room_and_no_more(tmp_path: Path) -> None:
+async def test_a_database_reads_the_rows_that_make_room_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     store = sqlite_artifacts(tmp_path / "a.db", max_count_per_scope=50, max_bytes_per_scope=500, clock=clock)
     read: list[Any] = []
     row = store._row
-    store._row = lambda found: read.append(found) or row(found)  # type: ignore[method-assign,func-returns-value]
+
+    def counted(found: Any) -> Any:
+        read.append(found)
+        return row(found)
+
+    monkeypatch.setattr(store, "_row", counted)
     for _ in range(50):
         clock.ms += 1
         await store.put(SCOPE, thing("1234567890"))
