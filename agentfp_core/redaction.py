@@ -208,7 +208,7 @@ class SecretMask:
 
     def __init__(self, secrets: set[str]) -> None:
         self._secrets = secrets
-        self._known = 0
+        self._known: set[str] = set()
         self._forms: list[str] = []
         self._escaped: list[tuple[str, re.Pattern[str]]] = []
 
@@ -236,11 +236,11 @@ class SecretMask:
 
     def _all_forms(self) -> list[str]:
         """The values in all the forms that are looked for, the longest first."""
-        if len(self._secrets) != self._known:
-            self._known = len(self._secrets)
-            self._forms = sorted({form for secret in self._secrets for form in _forms(secret)}, key=len, reverse=True)
-            made = [_at_any_depth(secret) for secret in sorted(self._secrets, key=len, reverse=True)]
-            self._escaped = [found for found in made if found is not None]
+        if len(self._secrets) != len(self._known):
+            new = sorted(self._secrets - self._known, key=len, reverse=True)
+            self._known.update(new)
+            self._forms = sorted({*self._forms, *[form for secret in new for form in _forms(secret)]}, key=len, reverse=True)
+            self._escaped += [found for secret in new if (found := _at_any_depth(secret)) is not None]
         return self._forms
 
     def content(self, payload: Payload) -> Payload:

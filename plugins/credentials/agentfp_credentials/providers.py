@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
 
 import anyio
@@ -183,10 +183,18 @@ class ByService(HoldsSecrets):
         return await provider.get_credential(request)
 
 
-def secrets_of(provider: CredentialProvider | None) -> Iterable[str]:
-    """The values that a provider holds by now, where it says so."""
+def secrets_of(provider: CredentialProvider | None) -> tuple[str, ...]:
+    """The values that a provider holds by now, where it says so.
+
+    Raises:
+        ProviderError: it cannot say them; without its words.
+    """
     tell = getattr(provider, "secrets", None)
-    return tell() if callable(tell) else ()
+    try:
+        return tuple(tell()) if callable(tell) else ()
+    except Exception as error:
+        kind = type(error).__name__
+    raise ProviderError(f"secrets() of the provider {provider.id!r} raised {kind}; what cannot be masked must not be handed out")
 
 
 def status_of(error: BaseException) -> int | None:
@@ -223,7 +231,7 @@ class RetryingProvider(HoldsSecrets):
 
     def secrets(self) -> tuple[str, ...]:
         """What the other one holds by now."""
-        return tuple(secrets_of(self._inner))
+        return secrets_of(self._inner)
 
     async def get_credential(self, request: CredentialRequest, /) -> Issued | AuthorizationRequired:
         """What the provider answers in the end."""

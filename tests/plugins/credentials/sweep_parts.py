@@ -80,8 +80,38 @@ def plugins(folder: Path) -> list[Plugin]:
     return made
 
 
+class Spans:
+    """Keeps what goes to OpenTelemetry; in the place of exporters of spans and of log records."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def export(self, batch: Any) -> Any:
+        self.texts += [item.to_json() + repr(vars(item)) for item in batch]
+        return import_module("opentelemetry.sdk.trace.export").SpanExportResult.SUCCESS
+
+    def shutdown(self) -> None:
+        """Nothing is open."""
+
+    def force_flush(self, timeout_millis: int = 0) -> bool:
+        return True
+
+    def provider(self, field: str) -> Any:
+        """A provider of OpenTelemetry's SDK whose exporter this is; only those who trace with it have it."""
+        if field == "tracer_provider":
+            made = import_module("opentelemetry.sdk.trace").TracerProvider()
+            made.add_span_processor(import_module("opentelemetry.sdk.trace.export").SimpleSpanProcessor(self))
+        else:
+            made = import_module("opentelemetry.sdk._logs").LoggerProvider()
+            made.add_log_record_processor(import_module("opentelemetry.sdk._logs.export").SimpleLogRecordProcessor(self))
+        return made
+
+
+SPANS = Spans()
+
+
 def by_itself(place: str, folder: Path) -> Plugin:
-    """A plugin with content on and every path in the folder.
+    """A plugin with content on, every path in the folder, and every span and log record kept here.
 
     Args:
         place: ``module:class`` of its entry point.
@@ -91,8 +121,10 @@ def by_itself(place: str, folder: Path) -> Plugin:
     kind: Any = getattr(import_module(module), name)
     values: dict[str, Any] = {}
     for field in kind.Settings.model_fields:
-        if field == "content":
+        if field in ("content", "logs"):
             values[field] = True
+        elif field in ("tracer_provider", "logger_provider"):
+            values[field] = SPANS.provider(field)
         elif field in ("path", "file", "folder", "directory"):
             values[field] = Path(tempfile.mkdtemp(dir=folder)) / kind.name
     made: Plugin = kind(**values)

@@ -103,6 +103,7 @@ def test_no_secret_is_in_anything_that_comes_out(
     out, err = capfd.readouterr()
     net.add("standard output", out + err)
     net.add("log", caplog.text + "".join(f"{record.__dict__}" for record in caplog.records))
+    net.add("spans", "\n".join(sweep_parts.SPANS.texts))
     for name, part in sweep_parts.PARTS.items():
         if part.collect is not None:
             net.add(f"what {name} wrote", part.collect())
