@@ -283,8 +283,6 @@ class StreamMask:
 
 _TOOL_NAME: dict[type[Any], str] = {ProposedCall: "name", MessageAdded: "tool_name"}
 """Fields that are content, for a model may have made the name up, and by which a tool is found."""
-
-
 _NO_CONTENT = (Mark.NAME, Mark.HASH, Mark.NUMBER)
 
 

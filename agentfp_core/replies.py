@@ -238,10 +238,15 @@ def _masked(run: Run[Any], response: ModelResponse) -> ModelResponse:
     if not run.handed:
         return response
     mask = run.mask_text
+
+    def masked(call: ToolCall) -> ToolCall:
+        name = call.name if call.name in run.tools else mask(call.name)
+        return dataclasses.replace(call, name=name, arguments_json=mask(call.arguments_json))
+
     return dataclasses.replace(
         response,
         text=mask(response.text),
-        tool_calls=tuple([dataclasses.replace(call, arguments_json=mask(call.arguments_json)) for call in response.tool_calls]),
+        tool_calls=tuple([masked(call) for call in response.tool_calls]),
         thinking=tuple([dataclasses.replace(block, text=mask(block.text)) for block in response.thinking]),
     )
 

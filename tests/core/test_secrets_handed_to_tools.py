@@ -11,6 +11,7 @@ import pydantic
 import pytest
 
 from agentfp import Agent, ConfigError, Pause, ToolContext, ToolError, approve, ask_human, tool
+from agentfp.model import ModelResponse, ThinkingBlock
 from agentfp.plugin import Allow, Batch, CallView, Declaration, Deny, Plugin, ResultView, Run, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_core.redaction import PLACEHOLDER
@@ -262,3 +263,18 @@ async def test_a_tool_is_found_by_a_name_that_holds_a_masked_value() -> None:
     agent = Agent(ScriptedModel([call("find_pass"), "Done."]), tools=[find_pass], plugins=[Handing(known=("find",))])
     result: Any = await agent.run("Go.")
     assert result.history[2].text == "found by [REDACTED]"
+
+
+async def test_a_made_up_name_of_a_tool_is_masked() -> None:
+    result: Any = await knowing([call(f"run_{SECRET}"), "Done."], echo).run("Go.")
+    assert SECRET not in "".join(repr(event) for event in result.record) + result.history.to_json()
+
+
+async def test_what_the_model_thinks_is_masked_and_a_stored_reply_is_not_kept_twice() -> None:
+    thinking = ThinkingBlock(f"The key is {SECRET}.", signature="s")
+    reply = ModelResponse(text=f"It is {SECRET}.", thinking=(thinking,))
+    events: list[Any] = []
+    agent = Agent(ScriptedModel([reply], chunk=4), plugins=[Handing(known=(SECRET,))], listeners=events.append)
+    result: Any = await agent.run("Go.")
+    assert "SENTINEL" not in "".join(map(repr, [*result.record, *events]))
+    assert [event.payload.own for event in result.record if event.name == "agentfp.message.added"] == [None, None]
