@@ -12,8 +12,17 @@ from agentfp_credentials.values import Credential
 Mode: TypeAlias = Literal["machine", "user"]
 
 
+class _Unpickled:
+    """Base of what holds a secret in the open: it cannot be pickled or copied."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} holds a secret and cannot be pickled or copied; ask the provider for it where it is needed")
+
+
 @dataclass(frozen=True, slots=True)
-class CredentialRequest:
+class CredentialRequest(_Unpickled):
     """What is asked of a provider.
 
     Args:
@@ -46,7 +55,7 @@ class Issued:
     expires_at_s: float | None = None
 
 
-class AuthorizationRequired:
+class AuthorizationRequired(_Unpickled):
     """A person must consent first. The URL is for that person alone: it is in no representation and cannot be pickled.
 
     Args:
@@ -66,9 +75,6 @@ class AuthorizationRequired:
 
     def __repr__(self) -> str:
         return f"AuthorizationRequired(session_id={self.session_id!r})"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("an authorization URL cannot be pickled or copied; ask the provider for it where it is needed")
 
 
 @runtime_checkable
@@ -90,7 +96,7 @@ class CredentialProvider(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Authorization:
+class Authorization(_Unpickled):
     """A consent that is waited for, for the screen of the person who must give it.
 
     Args:

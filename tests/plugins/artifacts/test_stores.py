@@ -31,7 +31,7 @@ from agentfp_artifacts.stores.metas import Row, meta_of
 from agentfp_artifacts.stores.paths import segment, segments
 from agentfp_artifacts.stores.payload import canonical_bytes, restored
 from agentfp_artifacts.stores.refs import mint
-from agentfp_artifacts.stores.retention import Limits, plan
+from agentfp_artifacts.stores.retention import Limits, least_used, plan
 from tests.plugins.artifacts.stores import NOW, Clock, Maker
 
 pytestmark = pytest.mark.anyio
@@ -177,6 +177,8 @@ def test_a_plan_leaves_room_and_lets_go_of_no_more_than_it_must(count: int, size
     assert left + 1 <= many
     assert left * size + incoming <= most
     assert not swept or left + 2 > many or (left + 1) * size + incoming > most
+    some, others = least_used(known, incoming, limits, count, count * size)
+    assert plan(some, incoming, limits, 0, beside=others) == swept
 
 
 # --- names and bytes ---

@@ -15,6 +15,7 @@ from agentfp import Agent, ConfigError, Pause, ToolContext, UsageError, approve,
 from agentfp.plugin import Identity
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_credentials import (
+    Authorization,
     AuthorizationRequired,
     ByService,
     ConsentNeededError,
@@ -435,8 +436,10 @@ async def test_a_static_miss_does_not_name_the_others() -> None:
 def test_errors_survive_a_pickle() -> None:
     for error in (CredentialError("crm", "expired", status=401), ConsentNeededError("crm", "s")):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
-    with pytest.raises(TypeError):
-        pickle.dumps(AuthorizationRequired(URL, "s"))
+    for thing in (AuthorizationRequired(URL, "s"), Authorization("crm", URL, "s", "q"), CredentialRequest("crm", user_token=TOKEN)):
+        assert not {URL, TOKEN} & {*repr(thing).split("'")}
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(thing)
     with pytest.raises(TypeError):
         pickle.dumps(static_tokens({"crm": TOKEN}))
     assert TOKEN not in repr(Credentials(provider=ByService({"crm": static_tokens({"crm": TOKEN})})).settings)
