@@ -190,6 +190,7 @@ async def test_what_people_and_models_say_is_masked_before_it_is_filed_and_sent(
     result: Any = await agent.run(f"My key is {SECRET}.", journal=tmp_path / "a.journal")
     assert seen == [["My key is [REDACTED]."]]
     assert result.text == result.output == "It is [REDACTED]."
+    assert [message.text for message in result.record.served_at(1).messages] == seen[0]
     assert SECRET not in shown(result, tmp_path / "a.journal")
 
 
