@@ -190,8 +190,10 @@ def secrets_of(provider: CredentialProvider | None) -> tuple[str, ...]:
         ProviderError: it cannot say them; without its words.
     """
     tell = getattr(provider, "secrets", None)
+    if provider is None or not callable(tell):
+        return ()
     try:
-        return tuple(tell()) if callable(tell) else ()
+        return tuple(tell())
     except Exception as error:
         kind = type(error).__name__
     raise ProviderError(f"secrets() of the provider {provider.id!r} raised {kind}; what cannot be masked must not be handed out")

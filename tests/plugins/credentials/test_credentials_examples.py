@@ -26,6 +26,7 @@ from agentfp_credentials import (
     Credentials,
     Issued,
     Needs,
+    ProviderError,
     api_key,
     basic,
     bearer,
@@ -261,6 +262,21 @@ async def test_what_a_failing_provider_says_is_shown_to_nobody() -> None:
     assert (failed.reason, failed.error_class, failed.status) == ("provider_failed", "HttpError", 401)
     assert TOKEN not in everything(result)
     assert URL not in everything(result)
+
+
+async def test_a_provider_that_cannot_say_its_secrets_hands_none_out() -> None:
+    class Odd:
+        id = "odd"
+
+        def secrets(self) -> tuple[str, ...]:
+            raise ValueError(TOKEN)
+
+        async def get_credential(self, request: CredentialRequest, /) -> Issued:
+            raise AssertionError("it was asked")
+
+    with pytest.raises(ProviderError, match="'odd' raised ValueError") as raised:
+        await Agent(ScriptedModel(ASK), tools=[crm([])], plugins=[Credentials(provider=Odd())]).run("Who?")
+    assert raised.value.__context__ is None
 
 
 async def test_an_expired_credential_is_refused() -> None:
