@@ -218,7 +218,7 @@ def _end_raised(run: Run[Any], tool: Tool[..., Any], call: CallView, error: Base
     """File the outcome of a call that raised: a failure, or the end of the whole run."""
     if isinstance(error, Exception) or stray(error):
         if run.agent.dev and not isinstance(error, ToolError):
-            _log.error("tool %r raised", tool.name, exc_info=error)
+            _log.error("tool %r raised", tool.name, exc_info=None if run.handed else error)  # a trace shows what the tool was handed
         text = failure_text(error)
         end_call(run, call, "failure", text, ran=True, duration_ms=duration_ms, error=error, fingerprint=_fingerprint(tool, call, text))
         return
@@ -277,7 +277,8 @@ def _file(run: Run[Any], batch: Batch, tool: Tool[..., Any], call: CallView, val
         run.emit(ResultRefused(tool.name, len(made.text), ceiling.max_chars, ceiling.narrow_by), call_id=call.id)
         end_call(run, call, "invalid", ceiling_refusal(tool, len(made.text)), ran=True, duration_ms=duration_ms)
         return
-    batch._values[call.id] = value
+    if not run.handed or run.mask_text(made.text) == made.text:
+        batch._values[call.id] = value
     end_call(
         run,
         call,

@@ -14,6 +14,7 @@ from agentfp_core.events.pause import ApprovalDecided
 from agentfp_core.events.tool import AnsweredOffWire, ArgsInvalid, Outcome
 from agentfp_core.hookspecs import PHASES
 from agentfp_core.outcomes import end_call
+from agentfp_core.redaction import PLACEHOLDER
 from agentfp_core.results import unknown_tool_text
 from agentfp_core.run import KERNEL
 from agentfp_core.tool_context import ToolContext
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 ORDER = PHASES["before_tool"]
-AGAIN = ("authorize", "validate", "resolve")
+AGAIN = ("authorize", "validate", "resolve", "credential")
 DENIED = "This call is not permitted."
+MASKED = f"An argument holds a secret, or {PLACEHOLDER} in place of one. Call without it: tools have the credentials that they need."
 FAILED = "This call could not be checked and was not run. Go on without it."
 
 
@@ -209,6 +211,9 @@ class Gate:
     def _validate_one(self, call: CallView) -> None:
         tool, mode = call.tool, self.run.agent.argument_validation
         assert tool is not None
+        if self.run.handed and (PLACEHOLDER in call.arguments_json or self.run.mask_text(call.arguments_json) != call.arguments_json):
+            self._refuse(call, "invalid", MASKED, "masked value")
+            return
         checked = arguments.validate(tool, call.arguments_json)
         if isinstance(checked, arguments.Validated):
             call._bind(checked.arguments)

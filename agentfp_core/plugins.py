@@ -18,6 +18,7 @@ from agentfp_core.sisters import to_install
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event, Payload
     from agentfp_core.memos import MemoSource
+    from agentfp_core.run import Run
 
 RESERVED = frozenset({"kernel", "tool", "app"})
 """Names that stand for others than plugins on the record."""
@@ -95,6 +96,10 @@ class Plugin:
     def fold(self, state: Any, event: Event) -> Any:
         """The memo after an event. Called at append, on resume and on saved recordings alike; reads nothing else."""
         return state
+
+    def masked_values(self, run: Run[Any]) -> Iterable[str]:
+        """Values that are masked from the first moment of every run, resumed ones too; see ``Run.mask_value(on_record=True)``."""
+        return ()
 
     @classmethod
     def memo_of(cls, source: MemoSource) -> Any:

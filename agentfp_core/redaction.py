@@ -1,4 +1,7 @@
-"""Redaction: the funnel between the live record, which is never masked, and everything that is served of it."""
+"""Redaction: the funnel between the live record and everything that is served of it.
+
+The live record itself is masked of nothing but the secrets that plugins hand to tools, and of these before it is written.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from urllib.parse import quote, quote_plus
 from agentfp_core import jsontext
 from agentfp_core.errors import ConfigError
 from agentfp_core.events.base import Event, Mark, Payload, RawPayload, marks_of, per_class
+from agentfp_core.events.message import MessageAdded, ProposedCall
 
 if TYPE_CHECKING:
     from agentfp_core.segments import SegmentHeader
@@ -207,39 +211,101 @@ class SecretMask:
 
     def __init__(self, secrets: set[str]) -> None:
         self._secrets = secrets
-        self._known = 0
-        self._pattern: re.Pattern[str] | None = None
+        self._known: set[str] = set()
+        self._forms: list[str] = []
+        self._escaped: list[tuple[str, re.Pattern[str]]] = []
 
     def mask_text(self, text: str) -> str:
         """The text without the values."""
-        if len(self._secrets) != self._known:
-            self._known = len(self._secrets)
-            forms = {form for secret in self._secrets for form in _forms(secret)}
-            self._pattern = re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
-        return text if self._pattern is None else self._pattern.sub(PLACEHOLDER, text)
+        forms = self._all_forms()
+        if not forms or len(text) < len(forms[-1]):
+            return text
+        for plain, pattern in self._escaped:
+            if plain in text:
+                text = pattern.sub(PLACEHOLDER, text)
+        found = [form for form in forms if form in text]  # far quicker than a pattern of hundreds of forms, and hardly ever true
+        return text if not found else re.sub("|".join([re.escape(form) for form in found]), PLACEHOLDER, text)
+
+    def begun_at(self, text: str) -> int:
+        """Where a value begins that the end of a text cuts off; the length of the text where none does."""
+        first = len(text)
+        for form in self._all_forms():
+            at = text.find(form[0], max(0, len(text) - len(form) + 1))
+            while -1 < at < first:
+                if form.startswith(text[at:]):
+                    first = at
+                at = text.find(form[0], at + 1)
+        return first
+
+    def _all_forms(self) -> list[str]:
+        """The values in all the forms that are looked for, the longest first."""
+        if len(self._secrets) != len(self._known):
+            new = sorted(self._secrets - self._known, key=len, reverse=True)
+            self._known.update(new)
+            self._forms = sorted({*self._forms, *[form for secret in new for form in _forms(secret)]}, key=len, reverse=True)
+            self._escaped += [found for secret in new if (found := _at_any_depth(secret)) is not None]
+        return self._forms
+
+    def content(self, payload: Payload) -> Payload:
+        """The payload without the values in what people, models and tools wrote; names stay, for what is to run is found by them."""
+        masked: Payload = _masked_by_value(payload, self.mask_text, names=False)
+        return masked
 
     def apply(self, event: Event) -> Event:
         """The event without the values, in whatever field they stand."""
         if not self._secrets:
             return event
-        payload: Payload = _masked_everywhere(event.payload, self.mask_text)
+        payload: Payload = _masked_by_value(event.payload, self.mask_text, names=True)
         call_id = None if event.call_id is None else self.mask_text(event.call_id)
         return event._replace(name=self.mask_text(event.name), payload=payload, call_id=call_id)
 
 
-def _masked_everywhere(payload: Any, mask: Callable[[str], str]) -> Any:
+class StreamMask:
+    """Masks known values in a text that comes in pieces; keeps back what may be the beginning of one. A reply filter.
+
+    Args:
+        mask: the values.
+    """
+
+    def __init__(self, mask: SecretMask) -> None:
+        self._mask = mask
+        self._kept = ""
+
+    def feed(self, text: str) -> str:
+        """Take a piece; give what can be shown by now."""
+        known = self._mask.mask_text(self._kept + text)
+        at = self._mask.begun_at(known)
+        self._kept = known[at:]
+        return known[:at]
+
+    def finish(self) -> str:
+        """The text is complete: give the rest."""
+        rest, self._kept = self._kept, ""
+        return rest
+
+
+_TOOL_NAME: dict[type[Any], str] = {ProposedCall: "name", MessageAdded: "tool_name"}
+"""Fields that are content, for a model may have made the name up, and by which a tool is found."""
+_NO_CONTENT = (Mark.NAME, Mark.HASH, Mark.NUMBER)
+
+
+def _masked_by_value(payload: Any, mask: Callable[[str], str], *, names: bool) -> Any:
     if isinstance(payload, RawPayload):
         masked = mask(payload.data)
         return payload if masked == payload.data else type(payload)(_json_or_nothing(masked))
     changes = {}
-    for name, mark in _plan(type(payload)):
+    kind = type(payload)
+    for name, mark in _plan(kind):
         value = getattr(payload, name)
+        if value is None or (not names and (mark in _NO_CONTENT or _TOOL_NAME.get(kind) == name)):
+            continue
+        new: Any
         if isinstance(mark, Mark):
             new = _each(value, mask)
-        elif value is None:
-            continue
+        elif isinstance(value, tuple):
+            new = tuple([_masked_by_value(item, mask, names=names) for item in value])
         else:
-            new = tuple([_masked_everywhere(item, mask) for item in value]) if isinstance(value, tuple) else _masked_everywhere(value, mask)
+            new = _masked_by_value(value, mask, names=names)
         if new is not value:
             changes[name] = new
     return dataclasses.replace(payload, **changes) if changes else payload
@@ -257,6 +323,29 @@ def _forms(secret: str) -> set[str]:
         escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in escaped for ascii_only in (True, False)}
         forms |= escaped | {text.replace("/", "\\/") for text in escaped}
     return {form for form in forms if len(form) >= 4}
+
+
+_ESCAPED = re.compile(r"""["'\\/\n\t]|[^\x20-\x7e]""")
+"""Characters that are written in another way in JSON or by Python."""
+
+
+def _at_any_depth(secret: str) -> tuple[str, re.Pattern[str]] | None:
+    """What finds a secret that was quoted in JSON or by Python, in such a text again, and so on; None where quoting changes nothing.
+
+    Returns:
+        A part of it that quoting leaves alone, and the pattern.
+    """
+    plain = max(_ESCAPED.split(secret), key=len)
+    if plain in ("", secret):
+        return None
+    return plain, re.compile("".join([_quoted(char) if _ESCAPED.match(char) else re.escape(char) for char in secret]))
+
+
+def _quoted(char: str) -> str:
+    if char == "\\":
+        return r"\\+"
+    codes = [re.escape(code) for code in json.dumps(char)[1:-1].split("\\") if code]
+    return rf"\\*(?:{re.escape(char)}|" + r"\\+".join(codes) + ")"
 
 
 def _lower_escapes(text: str) -> str:

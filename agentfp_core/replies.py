@@ -82,6 +82,8 @@ class _Shower:
                 raise _filter_failed(run, plugin, error) from error
             finally:
                 run.source = KERNEL
+        if run.handed:
+            self.filters.append((KERNEL, run.stream_mask()))
         self.pieces: list[str] = []
         self.held: list[str] = []
         self.tokens = 0
@@ -171,8 +173,8 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
         shower.feed(response.text)
     shown = shower.finish()
     if output is not None and (answer := output.unwrap(response)) is not None:
-        response, shown = answer, shower.replace(answer.text)
-    response = _with_unique_ids(run, response)
+        response, shown = answer, shower.replace(run.mask_text(answer.text))
+    response = _masked(run, _with_unique_ids(run, response))
     used = response.usage
     run.emit(
         LlmEnd(
@@ -199,6 +201,7 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
 async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: _Shower) -> ModelResponse:
     pieces: list[str] = []
     thoughts = 0
+    thinking = run.stream_mask() if run.handed else None
     response: ModelResponse | None = None
     stream = open_stream(model, request)
     try:
@@ -212,13 +215,15 @@ async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: 
                 if chunk.text:
                     pieces.append(chunk.text)
                     shower.feed(chunk.text)
-            elif chunk.text:
-                run.emit(ThinkingDelta(thoughts, chunk.text))
+            elif text := chunk.text if thinking is None else thinking.feed(chunk.text):
+                run.emit(ThinkingDelta(thoughts, text))
                 thoughts += 1
     finally:
         close: Callable[[], Any] | None = getattr(stream, "aclose", None)
         if close is not None:
             await close()
+    if thinking is not None and (rest := thinking.finish()):
+        run.emit(ThinkingDelta(thoughts, rest))
     joined = "".join(pieces)
     if response is None:
         response = await complete(model, request)
@@ -226,6 +231,24 @@ async def _streamed(run: Run[Any], request: ModelRequest, model: Model, shower: 
         shower.feed(response.text)
         return response
     return response if response.text == joined else dataclasses.replace(response, text=joined)
+
+
+def _masked(run: Run[Any], response: ModelResponse) -> ModelResponse:
+    """The reply without the values that must not stand on the record."""
+    if not run.handed:
+        return response
+    mask = run.mask_text
+
+    def masked(call: ToolCall) -> ToolCall:
+        name = call.name if call.name in run.tools else mask(call.name)
+        return dataclasses.replace(call, name=name, arguments_json=mask(call.arguments_json))
+
+    return dataclasses.replace(
+        response,
+        text=mask(response.text),
+        tool_calls=tuple([masked(call) for call in response.tool_calls]),
+        thinking=tuple([dataclasses.replace(block, text=mask(block.text)) for block in response.thinking]),
+    )
 
 
 def _with_unique_ids(run: Run[Any], response: ModelResponse) -> ModelResponse:
@@ -237,7 +260,7 @@ def _with_unique_ids(run: Run[Any], response: ModelResponse) -> ModelResponse:
     fresh: set[str] = set()
     for call in response.tool_calls:
         kept = call
-        if not call.id or call.id in used or call.id in fresh or without_surrogates(call.id) != call.id:
+        if not call.id or call.id in used or call.id in fresh or run.mask_text(without_surrogates(call.id)) != call.id:
             kept = dataclasses.replace(call, id=run.ids.new("call"))
         fresh.add(kept.id)
         calls.append(kept)

@@ -20,7 +20,7 @@ from agentfp_core.jsontext import canonical
 from agentfp_core.memos import Memo
 from agentfp_core.model import ModelRequest, ModelResponse
 from agentfp_core.protocol import check_request, complete
-from agentfp_core.redaction import RedactionPolicy, funnel
+from agentfp_core.redaction import RedactionPolicy, SecretMask, StreamMask, funnel
 from agentfp_core.state import RunState
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 Deps = TypeVar("Deps")
 _new_event = tuple.__new__
 KERNEL = "kernel"
+RECEIPTED = "agentfp.context."
+"""Events of this domain hold what was sent to the model byte by byte, for a receipt is made of it."""
 
 
 def _unfolded(event: Event, payload: Any) -> None:
@@ -114,6 +116,8 @@ class Run(Generic[Deps]):
             record.secrets = parent.secrets
         self.secrets: set[str] = record.secrets
         self.secrets.update(agent.secrets)
+        self.handed: set[str] = set() if parent is None else parent.handed
+        self._handed_mask = SecretMask(self.handed)
         outer = None if parent is None else parent.redact
         self.own_redact = redact
         self.redact: RedactionPolicy | None = redact if outer is None else outer.joined(redact)
@@ -144,6 +148,9 @@ class Run(Generic[Deps]):
         self._in_listener = False
         self._unwritable = False
         self._params: dict[bool, str] = {}
+        for plugin in agent.plugin_set.plugins:
+            for secret in plugin.masked_values(self):
+                self.mask_value(secret, on_record=True)
 
     # --- the record ---
 
@@ -172,6 +179,8 @@ class Run(Generic[Deps]):
         if self._dev:
             check_payload(payload)
             self._check_declared(payload, source)
+        if self.handed and not name.startswith(RECEIPTED):
+            payload = self._handed_mask.content(payload)
         if self.closed:
             raise UsageError(f"the run is over; {name!r} cannot be filed on its record any more")
         seq = self._seq
@@ -218,7 +227,7 @@ class Run(Generic[Deps]):
             raise UnknownEventError(f"{name!r} is no name for an event of the application; {nearest(name, CATALOG)}")
         if any(kind.event_name == name for plugin in self.agent.plugin_set.plugins for kind in plugin.events):
             raise UnknownEventError(f"{name!r} is an event type of a plugin; only the plugin emits it, so take a name of your own")
-        self.emit(AppEvent(canonical(data)), call_id=call_id, source=source, name=without_surrogates(name))
+        self.emit(AppEvent(canonical(data)), call_id=call_id, source=source, name=self.mask_text(without_surrogates(name)))
 
     def _check_declared(self, payload: Payload, source: str | None) -> None:
         """In development, refuse an event type that the plugin which emits it does not declare: a loaded record could not read it."""
@@ -394,10 +403,30 @@ class Run(Generic[Deps]):
         """
         self.emit(StopRequested(self.source, reason), source=self.source)
 
-    def mask_value(self, secret: str) -> None:
-        """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself."""
+    def mask_value(self, secret: str, *, on_record: bool = False) -> None:
+        """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself.
+
+        Args:
+            secret: the value; one of fewer than four characters is left as it is.
+            on_record: also in what is said from now on by tools, models and people, before it stands on the record: the model neither
+                reads it nor can pass it on, for a call with it among its arguments is refused.
+        """
         if len(secret) >= 4:
             self.secrets.add(secret)
+            if on_record:
+                self.handed.add(secret)
+
+    def text_mask(self) -> Callable[[str], str] | None:
+        """What masks the values that must not stand on the record, for what a plugin keeps elsewhere; None while there are none."""
+        return self._handed_mask.mask_text if self.handed else None
+
+    def mask_text(self, text: str) -> str:
+        """A text without these values."""
+        return self._handed_mask.mask_text(text) if self.handed else text
+
+    def stream_mask(self) -> StreamMask:
+        """What masks a text that comes in pieces as ``mask_text`` would the whole."""
+        return StreamMask(self._handed_mask)
 
     async def call_model(self, request: ModelRequest, *, purpose: str, model: Model | None = None) -> ModelResponse:
         """Call a model for a plugin's own work; billed, limited and recorded as part of the run.

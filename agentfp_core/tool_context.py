@@ -202,8 +202,10 @@ class ToolContext(Generic[Deps]):
             if name not in self._made:
                 self._made[name] = factory(self, self._run)
             return self._made[name]
-        if name in ("artifacts", "credentials"):
-            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: {to_install(name)}, then add {name!r} to the plugins"
+        plugin = {"artifacts": "artifacts", "credentials": "credentials", "credential": "credentials"}.get(name)
+        if plugin is not None:
+            way = f"{to_install(plugin)}, then add {plugin!r} to the plugins"
+            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: {way}"
             raise CapabilityMissingError(msg)
         raise CapabilityMissingError(f"the tool context has no {name!r}; {nearest(name, [*capabilities, *_PUBLIC])}")
 

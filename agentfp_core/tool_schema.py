@@ -92,11 +92,13 @@ def read_signature(function: Callable[..., Any], tool_name: str) -> Signature:
             continue
         _refuse_kind(parameter, tool_name)
         hint = _resolve(parameter, target, tool_name)
-        if hint is _CONTEXT:
+        if hint is _CONTEXT or _is_context(hint):
             if context is not None:
                 msg = f"tool {tool_name!r}: parameters {context!r} and {parameter.name!r} both take the context; keep one"
                 raise ToolSchemaError(msg)
             context = parameter.name
+            if marked := tuple(_declarations(hint, parameter.name, tool_name)):
+                declared[parameter.name] = marked
             continue
         markers = tuple(_declarations(hint, parameter.name, tool_name))
         if markers:
@@ -149,12 +151,12 @@ _CONTEXT: Any = object()
 
 
 def _resolve(parameter: inspect.Parameter, target: Any, tool_name: str) -> Any:
-    """The parameter's type, or ``_CONTEXT``; each is read on its own, so that a bad one cannot spoil the others."""
+    """The parameter's type, or ``_CONTEXT`` where one is named that is not there; each is read on its own, a bad one spoils none."""
     hint = parameter.annotation
     if hint is inspect.Parameter.empty:
         return Any
     if _is_context(hint):
-        return _CONTEXT
+        return hint
     try:
         hint = _evaluate(hint, getattr(target, "__globals__", {}), _enclosed(target))
     except NameError as error:
@@ -168,7 +170,7 @@ def _resolve(parameter: inspect.Parameter, target: Any, tool_name: str) -> Any:
     except Exception as error:
         msg = f"tool {tool_name!r}: the annotation {_shown(hint)} of parameter {parameter.name!r} cannot be read; correct it"
         raise ToolSchemaError(msg) from error
-    return _CONTEXT if _is_context(hint) else hint
+    return hint
 
 
 def _shown(hint: Any) -> str:

@@ -38,6 +38,7 @@ from agentfp.events import (
 )
 from agentfp.plugin import ExportedEvent, Plugin, RequestDraft, Run, hookimpl
 from agentfp.testing import ScriptedModel, call
+from agentfp_core.redaction import SecretMask
 
 pytestmark = pytest.mark.anyio
 SECRET = 'p"a ss/wö+rd='
@@ -388,3 +389,12 @@ async def test_a_nested_run_is_saved_under_its_own_policy_and_the_outer_one(tmp_
 async def test_only_a_policy_masks() -> None:
     with pytest.raises(TypeError, match="redact takes a RedactionPolicy, got a list"):
         await Agent(ScriptedModel([])).run("go", redact=["password"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("secret", ['pass"word-1', "C:\\keys\\one", "it's/a\\'key", 'ключ-от-"двери"', "emoji-😀-key", "line\ntwo-key"])
+def test_a_value_is_found_however_often_it_was_quoted(secret: str) -> None:
+    mask, text = SecretMask({secret}), secret
+    for quoted in (json.dumps, repr, lambda x: json.dumps(x, ensure_ascii=False)) * 3:
+        text = quoted(text)
+        assert mask.mask_text(f"x {text} y") != f"x {text} y"
+    assert mask.mask_text(f"x {secret[:-1]} y") == f"x {secret[:-1]} y"

@@ -64,7 +64,7 @@ NAMES: dict[str, Callable[[], set[str]]] = {
     "commands": lambda: {*BUILT_IN, *NOT_INSTALLED},
     "RequestDraft": lambda: _public(RequestDraft, without="call messages tools pieces model"),
     "Registry": lambda: (_public(Registry) | {"name"}) - {"take_tools", "run_hooks", "check"},
-    "Run": lambda: {"cache", "emit", "memo", "scratch", "options", "call_model", "request_stop", "mask_value"},
+    "Run": lambda: {"cache", "emit", "memo", "scratch", "options", "call_model", "request_stop", "mask_value", "text_mask"},
 }
 """For each label, the names that the first cells of its table must hold."""
 

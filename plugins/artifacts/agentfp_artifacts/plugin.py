@@ -135,8 +135,8 @@ class Artifacts(Plugin):
             if not run.closed:
                 run.emit(payload, call_id=call_id, source=self.name)
 
-        scope = scope_of(run.identity, run.session_id, run.root_id)
-        return ScopedArtifacts(self.store, scope, tell=tell, tool=tool, origin=Origin(run.run_id, call_id))
+        scope, origin = scope_of(run.identity, run.session_id, run.root_id), Origin(run.run_id, call_id)
+        return ScopedArtifacts(self.store, scope, tell=tell, tool=tool, origin=origin, masking=run.text_mask)
 
     # --- calls ---
 

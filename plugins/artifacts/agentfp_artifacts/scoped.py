@@ -25,6 +25,7 @@ from agentfp.artifacts import (
 )
 from agentfp.plugin import Payload
 from agentfp_artifacts.events import Deleted, Expired, Op, Reason, Refused, Resolved, minted
+from agentfp_artifacts.masking import Mask, masked_data, masked_words, without_secrets
 from agentfp_artifacts.stores.noticing import noticing
 from agentfp_artifacts.stores.payload import canonical_bytes
 from agentfp_artifacts.stores.refs import is_ref
@@ -42,6 +43,7 @@ class ScopedArtifacts:
         tell: files an event; None where there is no run.
         tool: the tool that works with them.
         origin: what stands on what it puts.
+        masking: gives what masks a text, once the run has secrets.
 
     Attributes:
         tell: files an event.
@@ -55,12 +57,14 @@ class ScopedArtifacts:
         tell: Callable[[Payload], object] | None = None,
         tool: str | None = None,
         origin: Origin | None = None,
+        masking: Callable[[], Mask | None] | None = None,
     ) -> None:
         self._store = store
         self._scope = scope
         self.tell: Callable[[Payload], object] = tell or _untold
         self._tool = tool
         self._origin = origin
+        self._masking = masking
 
     async def put(
         self,
@@ -92,17 +96,21 @@ class ScopedArtifacts:
             UnknownParentRefError: a parent is not there.
             ArtifactStoreError: the store failed.
         """
-        item = PutArtifact(
-            kind=kind,
-            media_type=media_type,
-            data=data,
-            label=label,
-            digest=digest,
-            expires_at=expires_at,
-            origin=self._origin,
-            parent_refs=parent_refs,
-        )
         with self._watched("put"):
+            mask = self._masking() if self._masking is not None else None
+            if mask is not None:
+                data = masked_data(data, mask)
+                kind, media_type, label = [masked_words(words, mask) for words in (kind, media_type, label)]
+            item = PutArtifact(
+                kind=kind,
+                media_type=media_type,
+                data=data,
+                label=label,
+                digest=digest,
+                expires_at=expires_at,
+                origin=self._origin,
+                parent_refs=parent_refs,
+            )
             done = await self._store.put(self._scope, item)
         return self._put(done)
 
@@ -198,6 +206,10 @@ class ScopedArtifacts:
         Raises:
             InvalidArtifactError: it has another length, or the store cannot stream.
         """
+        mask = self._masking() if self._masking is not None else None
+        if mask is not None:
+            body = without_secrets(body, mask)
+            kind, media_type, label = [masked_words(words, mask) for words in (kind, media_type, label)]
         item = StreamPut(
             kind=kind, media_type=media_type, bytes=bytes, label=label, expires_at=expires_at, origin=self._origin, parent_refs=parent_refs
         )

@@ -10,6 +10,7 @@ import pytest
 
 from agentfp import Agent, ConfigError, Identity, Pause, ToolContext, approve, ask_human, tool
 from agentfp.artifacts import InvalidArtifactError
+from agentfp.plugin import Plugin
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_artifacts import Artifacts, Wants, memory_artifacts
 from tests.plugins.artifacts.agents import ROWS, filed, made, names, outcomes, said
@@ -396,6 +397,65 @@ async def test_a_store_that_the_settings_name_is_closed_with_the_agent(tmp_path:
     assert said(await agent.run("go"))[1] == "2 rows from rows, first north"
     await agent.shutdown()
     assert not (tmp_path / "a.db-wal").exists()  # which the last connection to close clears away
+
+
+# --- secrets ---
+
+
+class Handing(Plugin):
+    """Hands a secret to tools, as a plugin for credentials does."""
+
+    name = "handing"
+
+    def masked_values(self, run: Any) -> tuple[str, ...]:
+        return ("SENTINEL-4711", "471108150815")
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        ("a SENTINEL-4711 b", "a [REDACTED] b"),
+        (b"\x00 SENTINEL-4711 \xff", b"\x00 [REDACTED] \xff"),
+        ({"k": ["SENTINEL-4711", 7]}, {"k": ["[REDACTED]", 7]}),
+        ({"k": [7]}, {"k": [7]}),
+    ],
+)
+async def test_what_a_tool_puts_is_masked(data: Any, kept: Any, maker: Maker) -> None:
+    store = maker()
+
+    @tool
+    async def put(ctx: ToolContext) -> str:
+        """Put it."""
+        meta = await ctx.artifacts.put(kind="k", media_type="m", data=data, label="of SENTINEL-4711", digest="sha-256")
+        return str(meta.ref)
+
+    plugin = Artifacts(store=store)
+    result = await made([call("put"), "done"], [put], plugin, plugins=[Handing()]).run("go")
+    found = await plugin.of(result).get(said(result)[0])
+    assert found is not None
+    assert (found.data, found.meta.label) == (kept, "of [REDACTED]")
+
+
+@pytest.mark.parametrize("how", ["number", "stream"])
+async def test_what_cannot_be_masked_is_not_stored(how: str) -> None:
+    @tool
+    async def put(ctx: ToolContext) -> str:
+        """Put it."""
+
+        async def chunks() -> Any:
+            for piece in (b"a SENTI", b"NEL-4711"):
+                yield piece
+
+        if how == "number":
+            await ctx.artifacts.put(kind="k", media_type="m", data={"n": 471108150815})
+        await ctx.artifacts.put_stream(chunks(), kind="k", media_type="m", bytes=15)
+        return "put"
+
+    plugin = Artifacts()
+    result = await made([call("put"), "done"], [put], plugin, plugins=[Handing()]).run("go")
+    assert outcomes(result) == ["failure"]
+    assert [refused.reason for refused in filed(result, "refused")] == ["invalid_input"]
+    assert (await plugin.of(result).list()).artifacts == ()
 
 
 def test_keeps_the_rules_of_plugins() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from agentfp.artifacts import ArtifactStoreError, PutArtifact, PutResult, Scope
 from agentfp.model import ModelRequest
 from agentfp.plugin import CallView, Plugin, Replace, ResultView, Withhold, hookimpl
 from agentfp.testing import call
-from agentfp_artifacts import Artifacts, MemoryStore, memory_artifacts
+from agentfp_artifacts import Artifacts, MemoryStore, memory_artifacts, sqlite_artifacts
 from agentfp_artifacts.stores.base import wall_clock
 from agentfp_artifacts.stores.retention import Limits as Limits_
 from tests.plugins.artifacts.agents import filed, made, names, outcomes, ref_in, said
@@ -156,6 +157,23 @@ async def test_when_the_store_fails_the_result_stays_and_the_run_goes_on(caplog:
     (refused,) = filed(result, "refused")
     assert (refused.op, refused.reason, refused.tool) == ("put", "unavailable", "fetch_audit")
     assert "stays in the conversation" in caplog.text
+
+
+async def test_a_database_that_is_really_full_leaves_the_result_where_it_is(tmp_path: Path) -> None:
+    store = sqlite_artifacts(tmp_path / "a.db")
+    with store._connection("test") as connection:
+        connection.execute("PRAGMA max_page_count = 20")
+    long = "x" * 500_000
+
+    @tool
+    def fetch_audit() -> str:
+        """Fetch it."""
+        return long
+
+    result = await made(SCRIPT, [fetch_audit], Artifacts(store=store, max_inline_chars=100)).run("go")
+    assert (said(result), result.text) == ([long], "done")
+    assert "SQLITE_FULL" in filed(result, "refused")[0].detail
+    store.close()
 
 
 async def test_a_result_larger_than_the_store_may_hold_stays() -> None:

@@ -39,6 +39,8 @@ from agentfp_artifacts.stores.retention import Limits, expiry, gone, plan
 T = TypeVar("T")
 Key = tuple[int, int, str]
 MAX_PAGE = 1000
+MOST_SCOPES = 10_000
+"""Of how many scopes it is remembered when expired artifacts are looked for again."""
 
 
 def wall_clock() -> int:
@@ -60,6 +62,7 @@ class BaseStore(ABC):
     def __init__(self, limits: Limits, clock: Callable[[], int]) -> None:
         self.limits = limits.checked(self.name)
         self.now = clock
+        self._look_again: dict[tuple[str | None, str | None, str], int] = {}
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -153,7 +156,19 @@ class BaseStore(ABC):
             raise UnknownParentRefError(unresolved)
 
     def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
-        return plan(self._rows(scope), incoming, self.limits, now) if self.limits.scans else []
+        if self.limits.budgeted:
+            return plan(self._rows(scope), incoming, self.limits, now)
+        return [gone(row, "ttl") for row in self._expired(scope, now)]
+
+    def _expired(self, scope: Scope, now: int) -> Sequence[Row]:
+        """What has expired in a scope. It is looked for once in the time that an artifact lives: a put must not look at all there is."""
+        key = (scope.tenant, scope.principal, scope.conversation_id)
+        if self.limits.ttl_s is None or now < self._look_again.get(key, 0):
+            return []
+        if len(self._look_again) >= MOST_SCOPES:
+            self._look_again.clear()
+        self._look_again[key] = now + int(self.limits.ttl_s * 1000)
+        return [row for row in self._rows(scope) if row.expired(now)]
 
     def _let_go(self, scope: Scope, swept: Sequence[Swept]) -> None:
         for one in swept:

@@ -90,7 +90,7 @@ class FileStore(BaseStore):
     @contextlib.contextmanager
     def _locked(self, scope: Scope) -> Iterator[None]:
         """Only a put that may evict must know what else is there."""
-        if not self.limits.scans:
+        if not self.limits.budgeted:
             yield
             return
         folder = self._made(self._folder(scope))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 from agentfp.artifacts import ArtifactStream, PutResult, Scope, StreamPut, Swept
 from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
 from agentfp_artifacts.stores.metas import Row
-from agentfp_artifacts.stores.retention import Limits, gone, plan
+from agentfp_artifacts.stores.retention import Limits, gone, least_used, plan
 
 MEBIBYTE = 1024 * 1024
 CHUNK = 256 * 1024
@@ -23,7 +24,7 @@ class _Bucket:
     __slots__ = ("bytes", "next_expiry", "rows", "seq")
 
     def __init__(self) -> None:
-        self.rows: dict[str, tuple[Row, bytes]] = {}
+        self.rows: OrderedDict[str, tuple[Row, bytes]] = OrderedDict()  # the one used least recently first
         self.bytes = 0
         self.seq = 0
         self.next_expiry: int | None = None
@@ -82,11 +83,12 @@ class MemoryStore(BaseStore):
         bucket = self._bucket(scope)
         if bucket is None:
             return plan((), incoming, self.limits, now)
-        most_bytes, most_count = self.limits.max_bytes_per_scope, self.limits.max_count_per_scope
-        fits = (most_bytes is None or bucket.bytes + incoming <= most_bytes) and (most_count is None or len(bucket.rows) < most_count)
-        if fits and (bucket.next_expiry is None or bucket.next_expiry > now):
-            return []
-        swept = plan([row for row, _ in bucket.rows.values()], incoming, self.limits, now)
+        rows = [row for row, _ in bucket.rows.values()] if bucket.next_expiry is not None and bucket.next_expiry <= now else None
+        others = (0, 0)
+        if rows is None:
+            by_use = (row for row, _ in bucket.rows.values())
+            rows, others = least_used(by_use, incoming, self.limits, len(bucket.rows), bucket.bytes)
+        swept = plan(rows, incoming, self.limits, now, beside=others)
         self.dropped += sum(one.reason != "ttl" for one in swept)
         return swept
 
@@ -106,9 +108,12 @@ class MemoryStore(BaseStore):
         return None if found is None else found[0]
 
     def _touch(self, scope: Scope, ref: str, now: int) -> None:
-        row = self._find(scope, ref)
-        if row is not None:
-            row.used_at = now
+        with self._lock:
+            bucket = self._bucket(scope)
+            found = None if bucket is None else bucket.rows.get(ref)
+            if bucket is not None and found is not None:
+                found[0].used_at = now
+                bucket.rows.move_to_end(ref)
 
     def _payload(self, scope: Scope, row: Row) -> bytes | None:
         bucket = self._bucket(scope)

@@ -30,11 +30,6 @@ class Limits:
         """Whether a put may have to make room."""
         return self.max_bytes_per_scope is not None or self.max_count_per_scope is not None
 
-    @property
-    def scans(self) -> bool:
-        """Whether a put has to look at the other artifacts of its scope."""
-        return self.budgeted or self.ttl_s is not None
-
     def checked(self, store: str) -> Limits:
         """These limits.
 
@@ -57,14 +52,15 @@ def expiry(stated: int | None, now: int, limits: Limits) -> int | None:
     return min(known) if known else None
 
 
-def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int) -> list[Swept]:
+def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int, *, beside: tuple[int, int] = (0, 0)) -> list[Swept]:
     """What a put of so many bytes sweeps away: what has expired, then what was used least recently, until there is room.
 
     Args:
-        rows: the artifacts of the scope.
+        rows: the artifacts of the scope, or those that may have to go.
         incoming: bytes that are to be put.
         limits: the dials.
         now: unix time in milliseconds.
+        beside: how many the others are that are there, and how many bytes they have.
 
     Raises:
         InvalidArtifactError: it would not fit even alone.
@@ -81,7 +77,7 @@ def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int) -> list[S
         raise InvalidArtifactError(f"{incoming} bytes are more than the {most_bytes:g} that a scope may hold; put less, or raise the limit")
     by_use = [(row.used_at, row.meta.ref, row) for row in live]
     heapq.heapify(by_use)  # a put at the limit takes one or two of many
-    total, count = sum([row.meta.bytes for row in live]), len(live)
+    count, total = len(live) + beside[0], sum([row.meta.bytes for row in live]) + beside[1]
     while by_use:
         reason: SweepReason = "max_count"
         if most_count is None or count + 1 <= most_count:
@@ -93,6 +89,31 @@ def plan(rows: Iterable[Row], incoming: int, limits: Limits, now: int) -> list[S
         total -= row.meta.bytes
         count -= 1
     return swept
+
+
+def least_used(rows: Iterable[Row], incoming: int, limits: Limits, count: int, size: int) -> tuple[list[Row], tuple[int, int]]:
+    """Of rows in the order in which they were used, those that may have to make room for a put; the others are not looked at.
+
+    Args:
+        rows: the artifacts of the scope that have not expired, the one used least recently first.
+        incoming: bytes that are to be put.
+        limits: the dials.
+        count: how many rows there are.
+        size: how many bytes they have.
+
+    Returns:
+        The rows, and count and bytes of the others: what :func:`plan` takes.
+    """
+    found: list[Row] = []
+    most_bytes, most_count = limits.max_bytes_per_scope, limits.max_count_per_scope
+    in_order = iter(rows)
+    while (most_count is not None and count >= most_count) or (most_bytes is not None and size + incoming > most_bytes):
+        row = next(in_order, None)
+        if row is None:
+            break
+        found.append(row)
+        count, size = count - 1, size - row.meta.bytes
+    return found, (count, size)
 
 
 def gone(row: Row, reason: SweepReason) -> Swept:

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
+import anyio
+
 from agentfp.artifacts import ArtifactStoreError, ArtifactStream, InvalidArtifactError, PutResult, Scope, StreamPut, Swept
 from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
 from agentfp_artifacts.stores.metas import Row, meta_dict, row_dict, row_of
@@ -66,7 +68,8 @@ class S3Store(BaseStore):
             check_length(item.bytes, got)
             await self._work(upload.end, bytes(part))
         except BaseException:
-            upload.abort()
+            with anyio.CancelScope(shield=True):
+                await self._work(upload.abort)
             raise
         await self._work(self._let_go, scope, swept)
         return PutResult(row.meta, tuple(swept))

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 from agentfp.artifacts import ArtifactStoreError, Scope, Swept, UnreadableArtifactFileError
 from agentfp_artifacts.stores.base import BaseStore, Key, wall_clock
 from agentfp_artifacts.stores.metas import Row, meta_dict, meta_of
-from agentfp_artifacts.stores.retention import Limits, gone
+from agentfp_artifacts.stores.retention import Limits, gone, least_used, plan
 
 VERSION = 1
 BUSY_MS = 5000
-COLUMNS = ("seq", "scope", "ref", "created_at", "expires_at", "used_at", "shape", "meta", "payload")
+COLUMNS = ("seq", "scope", "ref", "created_at", "expires_at", "used_at", "bytes", "shape", "meta", "payload")
 SCHEMA = """
 CREATE TABLE artifacts (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -27,12 +27,20 @@ CREATE TABLE artifacts (
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   used_at INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
   shape TEXT NOT NULL,
   meta TEXT NOT NULL,
   payload BLOB NOT NULL
 ) STRICT;
 CREATE INDEX artifacts_by_age ON artifacts (scope, created_at, seq);
-CREATE INDEX artifacts_by_expiry ON artifacts (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX artifacts_by_use ON artifacts (scope, used_at, ref);
+CREATE INDEX artifacts_by_expiry ON artifacts (scope, expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE totals (scope TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+CREATE TRIGGER artifacts_added AFTER INSERT ON artifacts BEGIN
+  INSERT INTO totals VALUES (new.scope, 1, new.bytes)
+    ON CONFLICT (scope) DO UPDATE SET count = count + 1, bytes = bytes + new.bytes; END;
+CREATE TRIGGER artifacts_removed AFTER DELETE ON artifacts BEGIN
+  UPDATE totals SET count = count - 1, bytes = bytes - old.bytes WHERE scope = old.scope; END;
 """
 ROW = "SELECT seq, used_at, shape, meta FROM artifacts"
 
@@ -127,12 +135,13 @@ class SQLiteStore(BaseStore):
             meta.created_at,
             meta.expires_at,
             row.used_at,
+            meta.bytes,
             row.shape,
             json.dumps(meta_dict(meta), ensure_ascii=False, separators=(",", ":")),
             raw,
         )
         with self._connection("write") as open_:
-            open_.execute(f"INSERT INTO artifacts ({', '.join(COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            open_.execute(f"INSERT INTO artifacts ({', '.join(COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def _find(self, scope: Scope, ref: str) -> Row | None:
         with self._connection("read") as open_:
@@ -142,6 +151,19 @@ class SQLiteStore(BaseStore):
     def _rows(self, scope: Scope) -> Sequence[Row]:
         with self._connection("read") as open_:
             return [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ?", (_scope_text(scope),))]
+
+    def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
+        if not self.limits.budgeted:
+            return super()._plan(scope, incoming, now)
+        known = _scope_text(scope)
+        with self._connection("write") as open_:
+            expired = [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ? AND expires_at <= ?", (known, now))]
+            count, size = open_.execute("SELECT count, bytes FROM totals WHERE scope = ?", (known,)).fetchone() or (0, 0)
+            count, size = count - len(expired), size - sum([row.meta.bytes for row in expired])
+            query = f"{ROW} WHERE scope = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY used_at, ref"
+            live = (self._row(found) for found in open_.execute(query, (known, now)))
+            rows, others = least_used(live, incoming, self.limits, count, size)
+        return plan([*expired, *rows], incoming, self.limits, now, beside=others)
 
     def _page(self, scope: Scope, after: Key | None, limit: int) -> Sequence[Row]:
         created_at, seq = (2**62, 0) if after is None else after[:2]
@@ -185,7 +207,9 @@ class SQLiteStore(BaseStore):
         now = self.now()
         with self._connection("sweep") as open_:
             query = "DELETE FROM artifacts WHERE expires_at <= ? RETURNING seq, used_at, shape, meta"
-            return tuple([gone(self._row(found), "ttl") for found in open_.execute(query, (now,)).fetchall()])
+            swept = open_.execute(query, (now,)).fetchall()
+            open_.execute("DELETE FROM totals WHERE count = 0")
+        return tuple([gone(self._row(found), "ttl") for found in swept])
 
 
 def _scope_text(scope: Scope) -> str:

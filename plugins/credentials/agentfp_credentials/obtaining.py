@@ -1,0 +1,135 @@
+"""Asks the provider for one credential of one call, and says on the record what came of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from agentfp.plugin import Run
+from agentfp_credentials.errors import CredentialError
+from agentfp_credentials.events import (
+    CredentialAcquired,
+    CredentialAuthorizationRequired,
+    CredentialFailed,
+    CredentialRequested,
+    Reason,
+    Via,
+)
+from agentfp_credentials.protocol import AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
+from agentfp_credentials.providers import UnknownServiceError, status_of
+from agentfp_credentials.values import Credential
+
+PLUGIN = "credentials"
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is known in this process only: never on a record, and gone with it.
+
+    Args:
+        secrets: the values that were handed out or shown to a person.
+        urls: where consent is outstanding, by service.
+        issued: what can be handed out again, where that is wanted.
+    """
+
+    secrets: set[str] = field(default_factory=set, repr=False)
+    urls: dict[str, str] = field(default_factory=dict, repr=False)
+    issued: dict[Any, Issued] = field(default_factory=dict, repr=False)
+
+
+def kept(run: Run[Any]) -> Kept:
+    """What is known of a conversation in this process."""
+    found: Kept = run.cache(PLUGIN).setdefault("kept", Kept())
+    return found
+
+
+def mask(run: Run[Any], values: tuple[str, ...]) -> None:
+    """Mask values in everything that is said in this conversation from now on, in later runs of it too."""
+    known = kept(run).secrets
+    for value in values:
+        known.add(value)
+        run.mask_value(value, on_record=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Obtaining:
+    """One credential for one call.
+
+    Args:
+        provider: whom to ask; None where there is nobody.
+        run: the run.
+        call_id: the call.
+        tool: its tool.
+        via: whether the tool declares it, or asks for it.
+        keep: whether what was issued in this conversation is handed out again while it is valid.
+        timeout: seconds that the provider may take.
+        tells_model: whether the model is told of a consent that is needed.
+    """
+
+    provider: CredentialProvider | None
+    run: Run[Any]
+    call_id: str
+    tool: str
+    via: Via
+    keep: bool
+    timeout: float
+    tells_model: bool
+
+    async def obtain(self, request: CredentialRequest) -> Credential | AuthorizationRequired:
+        """Ask.
+
+        Raises:
+            CredentialError: there is none; without the words of the provider.
+        """
+        run = self.run
+        who = request.identity
+        key = (request.service, tuple(sorted(request.scopes)), request.mode, None if who is None else (who.tenant, who.principal))
+        again = kept(run).issued.get(key) if self.keep and not request.force_reauth and request.user_token is None else None
+        if again is not None and not self._expired(again):
+            return again.credential
+        self._emit(CredentialRequested(request.service, request.mode, self.via, self.tool))
+        if request.user_token is not None:
+            mask(run, (request.user_token,))
+        if self.provider is None:
+            raise self._failed(request, "no_provider")
+        failure: CredentialError | None = None
+        answer: Any = None
+        try:
+            with anyio.fail_after(self.timeout):
+                answer = await self.provider.get_credential(request)
+        except Exception as error:
+            reason: Reason = "unknown_service" if isinstance(error, UnknownServiceError) else "provider_failed"
+            failure = self._failed(request, reason, type(error).__name__, status_of(error))
+        if failure is not None:  # outside of the handler: what the provider said is neither cause nor context of it
+            raise failure
+        if isinstance(answer, AuthorizationRequired):
+            mask(run, answer.secrets())
+            kept(run).urls[request.service] = answer.authorization_url
+            self._emit(CredentialAuthorizationRequired(request.service, answer.session_id, self.via, self.tool, self.tells_model))
+            return answer
+        if not isinstance(answer, Issued) or not isinstance(answer.credential, Credential):
+            raise self._failed(request, "bad_answer", type(answer).__name__)
+        mask(run, answer.credential.secrets())
+        if self._expired(answer):
+            raise self._failed(request, "expired")
+        if self.keep and request.user_token is None:
+            kept(run).issued[key] = answer
+        kept(run).urls.pop(request.service, None)
+        self._emit(CredentialAcquired(request.service, answer.credential.kind, self.via, answer.expires_at_s))
+        return answer.credential
+
+    def _expired(self, issued: Issued) -> bool:
+        expires = issued.expires_at_s
+        return expires is not None and (math.isnan(expires) or expires <= self.run.now().timestamp())
+
+    def _failed(
+        self, request: CredentialRequest, reason: Reason, error_class: str | None = None, status: int | None = None
+    ) -> CredentialError:
+        self._emit(CredentialFailed(request.service, reason, self.via, self.tool, error_class, status))
+        return CredentialError(request.service, reason, error_class=error_class, status=status)
+
+    def _emit(self, payload: Any) -> None:
+        self.run.emit(payload, call_id=self.call_id, source=PLUGIN)

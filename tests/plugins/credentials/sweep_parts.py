@@ -1,0 +1,131 @@
+"""Who takes part in the sentinel sweep: every distribution of this checkout, with what it writes and where the sweep looks for it.
+
+A new distribution is switched on by itself, with whatever content it can be made to write, in the sweep's folder. It still needs a line
+here, so that somebody has thought of where it writes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from agentfp.plugin import Plugin
+from agentfp_artifacts import Artifacts
+from agentfp_permissions import Permissions
+from scripts.workshop import distributions, pyproject
+
+OWN = "agentfp-credentials"
+IN_FOLDER = "the sweep reads every file below its folder, which is the working directory too"
+ON_RECORD = "events, on the record"
+MODEL = "requests to its service: the sweep reads those of its scripted model, which are the same; its own errors are tested with it"
+
+
+@dataclass(frozen=True)
+class Part:
+    """How a distribution takes part.
+
+    Args:
+        writes: what it writes, and where.
+        plugin: makes its plugin, where the one that is made by itself does not do.
+        collect: gives what it wrote that is in no file below the sweep's folder.
+    """
+
+    writes: str
+    plugin: Callable[[Path], Plugin] | None = None
+    collect: Callable[[], str] | None = None
+
+
+PARTS: dict[str, Part] = {
+    "agentfp": Part(f"journals, records, checkpoints, pauses and logs; {IN_FOLDER}"),
+    OWN: Part(ON_RECORD),
+    "agentfp-artifacts": Part(
+        f"artifacts; {IN_FOLDER}", lambda folder: Artifacts(store="file", path=str(folder / "store"), max_inline_chars=100)
+    ),
+    "agentfp-permissions": Part(ON_RECORD, lambda folder: Permissions(roles={"all": ["*"]}, active_role="all")),
+    "agentfp-evidence": Part(f"{ON_RECORD}, and a log line; the sweep reads the log"),
+    "agentfp-findings": Part(ON_RECORD),
+    "agentfp-mcp": Part("answers to clients, and log lines: the sweep serves its tools over stdio and reads what a client gets"),
+    "agentfp-transcripts": Part("reports on the terminal: the sweep checks its records with the command and reads what it prints"),
+    "agentfp-anthropic": Part(MODEL),
+    "agentfp-bedrock": Part(MODEL),
+    "agentfp-gemini": Part(MODEL),
+    "agentfp-local": Part(MODEL),
+    "agentfp-ollama": Part(MODEL),
+    "agentfp-openai": Part(MODEL),
+}
+
+
+def projects() -> dict[str, dict[str, Any]]:
+    """The distributions of this checkout, by name."""
+    found = [pyproject(folder)["project"] for folder in distributions()]
+    return {project["name"]: project for project in found}
+
+
+def plugins(folder: Path) -> list[Plugin]:
+    """The plugins of all distributions but the one that hands the secrets out.
+
+    Args:
+        folder: where they may write.
+    """
+    made = []
+    for name, project in projects().items():
+        for place in project.get("entry-points", {}).get("agentfp.plugins", {}).values():
+            part = PARTS.get(name)
+            if name != OWN:
+                made.append(part.plugin(folder) if part is not None and part.plugin is not None else by_itself(place, folder))
+    return made
+
+
+class Spans:
+    """Keeps what goes to OpenTelemetry; in the place of exporters of spans and of log records."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def export(self, batch: Any) -> Any:
+        self.texts += [item.to_json() + repr(vars(item)) for item in batch]
+        return import_module("opentelemetry.sdk.trace.export").SpanExportResult.SUCCESS
+
+    def shutdown(self) -> None:
+        """Nothing is open."""
+
+    def force_flush(self, timeout_millis: int = 0) -> bool:
+        return True
+
+    def provider(self, field: str) -> Any:
+        """A provider of OpenTelemetry's SDK whose exporter this is; only those who trace with it have it."""
+        if field == "tracer_provider":
+            made = import_module("opentelemetry.sdk.trace").TracerProvider()
+            made.add_span_processor(import_module("opentelemetry.sdk.trace.export").SimpleSpanProcessor(self))
+        else:
+            made = import_module("opentelemetry.sdk._logs").LoggerProvider()
+            made.add_log_record_processor(import_module("opentelemetry.sdk._logs.export").SimpleLogRecordProcessor(self))
+        return made
+
+
+SPANS = Spans()
+
+
+def by_itself(place: str, folder: Path) -> Plugin:
+    """A plugin with content on, every path in the folder, and every span and log record kept here.
+
+    Args:
+        place: ``module:class`` of its entry point.
+        folder: where it may write.
+    """
+    module, _, name = place.partition(":")
+    kind: Any = getattr(import_module(module), name)
+    values: dict[str, Any] = {}
+    for field in kind.Settings.model_fields:
+        if field in ("content", "logs"):
+            values[field] = True
+        elif field in ("tracer_provider", "logger_provider"):
+            values[field] = SPANS.provider(field)
+        elif field in ("path", "file", "folder", "directory"):
+            values[field] = Path(tempfile.mkdtemp(dir=folder)) / kind.name
+    made: Plugin = kind(**values)
+    return made
