@@ -420,11 +420,7 @@ def served_at(record: Record, call: int) -> ModelRequest:
     """Rebuild one request from the record; see :meth:`Record.served_at`."""
     from agentfp_core.state import RunState
 
-    if record.redacted:
-        raise RecordFormatError(
-            f"this copy of the record was redacted by {', '.join(record.redacted)}; "
-            "a request can be rebuilt from the live record or the journal only"
-        )
+    _refuse_redacted(record)
     served_event(record, call)
     state = RunState(record.root_id)
     for event in record:
@@ -439,3 +435,25 @@ def served_at(record: Record, call: int) -> ModelRequest:
         return state.served.request()
     except (KeyError, TypeError, ValueError) as error:
         raise RecordFormatError(f"model call {call} cannot be rebuilt: a text that it is made of is missing or changed") from error
+
+
+def changed_calls(record: Record) -> tuple[int, ...]:
+    """The model calls that cannot be rebuilt, in one pass over the record; see :meth:`Record.changed_calls`."""
+    from agentfp_core.state import RunState
+
+    _refuse_redacted(record)
+    state = RunState(record.root_id)
+    changed = []
+    for event in record:
+        state.replay(event)
+        if isinstance(event.payload, Served) and state.served.receipt() != event.payload.receipt:
+            changed.append(event.payload.call)
+    return tuple(changed)
+
+
+def _refuse_redacted(record: Record) -> None:
+    if record.redacted:
+        raise RecordFormatError(
+            f"this copy of the record was redacted by {', '.join(record.redacted)}; "
+            "a request can be rebuilt from the live record or the journal only"
+        )

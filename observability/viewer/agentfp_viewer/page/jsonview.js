@@ -1,0 +1,89 @@
+// Results and arguments to read: JSON as a tree with a place marked, anything else as text. Long lists show their begin and what is marked.
+
+import { html, nothing } from "./vendor/lit-html.js";
+import { charactersOf, cutCharacters, keysOf } from "./values.js";
+import { count } from "./format.js";
+
+const MANY = 40;
+const SHOWN = 20;
+const LONG = 20_000;
+const DEEP = 60;
+
+const opened = new Set();
+
+function parsed(text) {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function opens(id, redraw) {
+  return () => {
+    opened.add(id);
+    redraw();
+  };
+}
+
+function leaf(value) {
+  if (typeof value === "string") return html`<span class="j-s">${JSON.stringify(value)}</span>`;
+  return html`<span class="j-n">${String(value)}</span>`;
+}
+
+function branch(value, path, marks, id, redraw, depth) {
+  const isList = Array.isArray(value);
+  const entries = isList ? value.map((item, index) => [index, item]) : Object.entries(value);
+  const marked = new Set(marks.filter((m) => m.length > path.length && path.every((k, i) => k === m[i])).map((m) => m[path.length]));
+  const place = `${id}:${path.join("/")}`;
+  const whole = entries.length <= MANY || opened.has(place);
+  const kept = whole ? entries : entries.filter(([key], index) => index < SHOWN || marked.has(key));
+  const lines = [];
+  let last = -1;
+  for (const [key, item] of kept) {
+    const at = isList ? key : entries.findIndex(([k]) => k === key);
+    if (at > last + 1) lines.push(left(at - last - 1, place, redraw));
+    const label = isList ? nothing : html`<span class="j-k">${JSON.stringify(key)}</span>: `;
+    lines.push(html`<div class="j-line">${label}${node(item, [...path, key], marks, id, redraw, depth + 1)}${at < entries.length - 1 ? "," : ""}</div>`);
+    last = at;
+  }
+  if (last < entries.length - 1) lines.push(left(entries.length - 1 - last, place, redraw));
+  return html`${isList ? "[" : "{"}<div class="j-in">${lines}</div>${isList ? "]" : "}"}`;
+}
+
+function left(number, place, redraw) {
+  return html`<div class="j-line"><button class="link" @click=${opens(place, redraw)}>… ${count(number)} more</button></div>`;
+}
+
+function node(value, path, marks, id, redraw, depth) {
+  const isMarked = marks.some((m) => m.length === path.length && m.every((k, i) => k === path[i]));
+  const simple = value === null || typeof value !== "object" || depth > DEEP || Object.keys(value).length === 0;
+  const shown = simple ? (value !== null && typeof value === "object" ? JSON.stringify(value) : leaf(value)) : branch(value, path, marks, id, redraw, depth);
+  return isMarked ? html`<mark class="place" tabindex="-1">${shown}</mark>` : shown;
+}
+
+// A text of an event. `paths` are places to mark; `id` tells it from others on the page, for what was unfolded in it.
+export function contentView(text, { paths = [], id = "", redraw = () => {} } = {}) {
+  const keys = paths.map(keysOf).filter((found) => found !== null);
+  const data = parsed(text);
+  if (data !== undefined) {
+    // A result that holds several documents, or one within a list, is counted from the list that holds them.
+    return html`<div class="json">${node(data, [], keys, id, redraw, 0)}</div>`;
+  }
+  const span = paths.map(charactersOf).find((found) => found !== null);
+  if (span !== undefined) {
+    const [before, inside, after] = cutCharacters(text, span);
+    return html`<pre class="text">${around(before, true)}<mark class="place" tabindex="-1">${inside}</mark>${around(after, false)}</pre>`;
+  }
+  if (text.length > LONG && !opened.has(id)) {
+    const more = html`<button class="link" @click=${opens(id, redraw)}>… ${count(text.length - LONG)} more characters</button>`;
+    return html`<pre class="text">${text.slice(0, LONG)}</pre>${more}`;
+  }
+  return html`<pre class="text">${text}</pre>`;
+}
+
+function around(text, isBefore) {
+  if (text.length <= LONG) return text;
+  return isBefore ? `… ${text.slice(-LONG)}` : `${text.slice(0, LONG)} …`;
+}
