@@ -19,6 +19,7 @@ from agentfp_core.errors import PluginLoadError
 NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
     "check": ("Judge the answers of any agent's transcript.", 'pip install "agentfp[check]"'),
     "mcp-serve": ("Serve an agent's tools to MCP clients.", 'pip install "agentfp[mcp]"'),
+    "view": ("Look at a run in the browser.", 'pip install "agentfp[view]"'),
 }
 """Commands of sister distributions: what they do, and what installs them."""
 _COMPLETION = ("install_completion", "show_completion")
