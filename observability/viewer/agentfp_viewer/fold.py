@@ -160,14 +160,17 @@ class Fold:
             self._settle(event)
             if self._model is not None and "msg" not in self._model:
                 self._change(self._model, event, msg=event["seq"], sub=text or None)
-            elif self._model is None:
+            elif data.get("tool_calls"):  # of a history or a transcript that tells of no model calls
+                self._model = self._row("model", event, "Model", msg=event["seq"], sub=text or None)
+            else:
+                self._model = None
                 self._row("answer", event, text or "(no text)", msg=event["seq"])
         elif role == "tool" and call_id in self.calls:
             call = self.calls[call_id]
             call |= {"msg": event["seq"]} | ({"changed": True} if data.get("content") is not None else {})
             self._change(self.rows[call["row"]], event, note=len(data.get("notes") or ()) or None)
         elif role == "tool" and call_id:
-            self.calls[call_id] = {"row": len(self.rows), "tool": data.get("tool_name"), "msg": event["seq"], "changed": True}
+            self.calls[call_id] = {"row": len(self.rows), "tool": data.get("tool_name"), "msg": event["seq"]}
             standing = "bad" if data.get("failed") else "ok"
             self._row("tool", event, str(data.get("tool_name") or "tool"), s=standing, call=call_id)
 
@@ -191,7 +194,7 @@ class Fold:
     def on_llm_end(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """agentfp.stream.llm_end"""
         self._add_tokens(data)
-        if self._model is not None:
+        if self._model is not None and self._model.get("s") == "open":
             stop = str(data.get("stop_reason"))
             standing = "warn" if stop in ("length", "max_tokens", "content_filter") else "ok"
             self._close(self._model, event, standing, tok=_tokens(data), stop=stop)

@@ -12,8 +12,9 @@ from typing import Any
 
 import pydantic_core
 
+from agentfp_viewer.foreign import open_any
 from agentfp_viewer.lines import BLOCK
-from agentfp_viewer.recording import NoRecordingError, Recording
+from agentfp_viewer.recording import Recording
 from agentfp_viewer.words import excerpt
 
 SUFFIXES = (".jsonl", ".ndjson", ".journal", ".jsonl.gz", ".json")
@@ -78,7 +79,7 @@ class Library:
             if recording is not None:
                 self._opened.move_to_end(id)
                 return recording
-            recording = Recording(self.files()[id])
+            recording = open_any(self.files()[id])
             self._opened[id] = recording
             while len(self._opened) > OPEN:
                 self._opened.popitem(last=False)  # closed when nobody reads from it any more
@@ -153,6 +154,3 @@ def _events(text: bytes) -> list[Mapping[str, Any]]:
             if isinstance(data, Mapping):
                 found.append(data)
     return found
-
-
-__all__ = ["Library", "NoRecordingError", "id_of", "summary"]

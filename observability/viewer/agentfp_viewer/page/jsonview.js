@@ -8,6 +8,7 @@ const MANY = 40;
 const SHOWN = 20;
 const LONG = 20_000;
 const DEEP = 60;
+const SHORT = 70;
 
 const opened = new Set();
 
@@ -52,6 +53,13 @@ function branch(value, path, marks, id, redraw, depth) {
   return html`${isList ? "[" : "{"}<div class="j-in">${lines}</div>${isList ? "]" : "}"}`;
 }
 
+// Small data in one line.
+function flat(data) {
+  const isList = Array.isArray(data);
+  const parts = Object.entries(data).map(([key, item], index) => html`${index > 0 ? ", " : ""}${isList ? nothing : html`<span class="j-k">${JSON.stringify(key)}</span>: `}${leaf(item)}`);
+  return html`${isList ? "[" : "{"}${parts}${isList ? "]" : "}"}`;
+}
+
 function left(number, place, redraw) {
   return html`<div class="j-line"><button class="link" @click=${opens(place, redraw)}>… ${count(number)} more</button></div>`;
 }
@@ -68,6 +76,9 @@ export function contentView(text, { paths = [], id = "", redraw = () => {} } = {
   const keys = paths.map(keysOf).filter((found) => found !== null);
   const data = parsed(text);
   if (data !== undefined) {
+    if (keys.length === 0 && text.length <= SHORT && !Object.values(data).some((item) => item !== null && typeof item === "object")) {
+      return html`<div class="json">${flat(data)}</div>`;
+    }
     // A result that holds several documents, or one within a list, is counted from the list that holds them.
     return html`<div class="json">${node(data, [], keys, id, redraw, 0)}</div>`;
   }

@@ -86,7 +86,7 @@ function receipt(app, request) {
 
 function requestView(app, row) {
   const index = app.thread.served.findIndex((served) => served.seq === row.seq);
-  if (index < 0) return nothing;
+  if (index < 0) return section("request", "Request", html`<p class="soft">Not recorded: the file tells what was said, and not what was sent to the model.</p>`);
   const request = requestOf(app.thread, index);
   const previous = index > 0 ? new Set(requestOf(app.thread, index - 1).system.map((one) => one.digest)) : null;
   const changes = [request.changed.system ? "system text changed" : "", request.changed.tools ? "tools changed" : ""].filter(Boolean).join(", ");
@@ -139,7 +139,7 @@ export function stepView(app, row) {
   const others = events === null ? [] : untold(events).filter((event) => event.name !== "agentfp.agent.route_decided");
   const tokens = row.tok ?? [];
   const names = ["in", "out", "from cache", "into cache", "thinking"];
-  return html`<h2 tabindex="-1"><span class="kind">step ${row.n}</span> ${row.label}</h2>
+  return html`<h2 tabindex="-1">${row.n === undefined ? html`<span class="kind">model</span> The model calls tools` : html`<span class="kind">step ${row.n}</span> ${row.label}`}</h2>
     <dl class="facts inline">
       ${fact("took", app.thread.overview.untimed ? "" : ms(row.d))}
       ${fact("tokens", tokens.map((n, i) => (n === null ? "" : `${count(n)} ${names[i]}`)).filter(Boolean).join(", "))}
