@@ -88,8 +88,9 @@ class Fold:
         if event.get("call"):
             row["call"] = event["call"]
         row |= {key: value for key, value in values.items() if value is not None}
-        if kind not in ("leg", "person", "end", "model", "answer") and self._model is not None and "p" not in row:
-            row["p"] = self._model["i"]
+        above = self._model
+        if kind not in ("leg", "person", "end", "model", "answer") and above is not None and "p" not in row and ("n" in above or kind == "tool"):
+            row["p"] = above["i"]
         self.rows.append(row)
         return row
 

@@ -24,13 +24,13 @@ export function valueLink(app, entry, values, number, text) {
   const value = values[number];
   const standing = standingOf(value);
   const chosen = app.detail.type === "value" && app.detail.entry === entry.key && app.detail.number === number;
-  const { word, told, mark } = STANDINGS[standing];
+  const { word, told } = STANDINGS[standing];
   const go = (event) => {
     event.preventDefault();
     app.showValue(entry, number);
   };
   return html`<a href="#value-${number}" class="v v-${standing} ${chosen ? "chosen" : ""}" aria-current=${chosen ? "true" : nothing}
-    title="${word}: ${told}" aria-label="${text}, ${word}" @click=${go}>${text}<sup aria-hidden="true">${mark}</sup></a>`;
+    title="${word}: ${told}" aria-label="${text}, ${word}" @click=${go}>${text}</a>`;
 }
 
 function legend(app, entry, values) {

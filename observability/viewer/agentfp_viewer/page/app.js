@@ -79,6 +79,7 @@ export class App {
       return this.redraw();
     }
     if (this.thread !== thread) return;
+    this.remember();
     if (asked.get("row")) this.select(Number(asked.get("row")), { jump: true });
     thread.checkReceipts();
     this.watch(thread);
@@ -133,6 +134,7 @@ export class App {
   }
 
   remember() {
+    if (boot.mode === "file" && this.thread.overview.thread === "0" && this.selected === null) return;
     const at = new URLSearchParams();
     if (boot.folder) at.set("run", this.run);
     if (this.thread.overview.thread !== "0") at.set("thread", this.thread.overview.thread);

@@ -45,7 +45,7 @@ function argumentsView(app, row, events) {
 }
 
 // The result of a call as the model read it, with places marked; also what the tool itself gave where that is something else.
-export function resultView(app, callId, paths) {
+export function resultView(app, callId, paths, derivation = "") {
   const call = app.thread.calls[callId];
   if (call === undefined) return html`<p class="soft">The result is not in this recording.</p>`;
   const ended = app.thread.event(call.ended);
@@ -55,7 +55,7 @@ export function resultView(app, callId, paths) {
   const notes = message === undefined ? [] : (app.thread.event(message.seq)?.data.notes ?? []);
   return html`
     ${call.changed && ended !== null ? html`<p class="soft">The model read this; the tool itself gave something else, below.</p>` : nothing}
-    ${content(app, read, { id: `result${callId}`, paths, seq: message?.seq ?? call.ended })}
+    ${content(app, read, { id: `result${callId}`, paths, derivation, seq: message?.seq ?? call.ended })}
     ${notes.map((note) => html`<p class="note">note: ${textOf(note)}</p>`)}
     ${call.changed && ended !== null ? html`<h4>what the tool gave</h4>${content(app, ended.data.content, { id: `own${callId}`, seq: call.ended })}` : nothing}
     ${ended?.data.error ? html`<h4>${ended.data.error_class}</h4>${content(app, ended.data.error, { id: `error${callId}`, seq: call.ended })}` : nothing}
@@ -82,7 +82,7 @@ export function callView(app, row) {
     ${names.length > 0 ? html`<p class="grounds">${plural(names.length, "value")} of the answer ${names.length === 1 ? "stands" : "stand"} here:
       ${names.map(({ entry, values, number }) => html`${valueLink(app, entry, values, number, values[number].text)} `)}</p>` : nothing}
     ${argumentsView(app, row, events)}
-    ${section("result", "Result", resultView(app, row.call, grounded.map((one) => one.path)), { open: true })}
+    ${section("result", "Result", resultView(app, row.call, grounded.map((one) => one.path).filter((path) => path !== "$")), { open: true })}
     ${decisions.length > 0 ? section("decisions", plural(decisions.length, "decision"), eventCards(app, decisions), { open: true }) : nothing}
     ${rawEvents(app, events)}`;
 }

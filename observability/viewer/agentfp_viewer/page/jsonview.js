@@ -71,11 +71,52 @@ function node(value, path, marks, id, redraw, depth) {
   return isMarked ? html`<mark class="place" tabindex="-1">${shown}</mark>` : shown;
 }
 
+// Where the numbers stand that a value was worked out of, below the place that is named for it.
+function operandPaths(data, path, operands) {
+  let value = data;
+  for (const key of path) value = value?.[key];
+  const found = [];
+  const look = (item, at) => {
+    if (found.length >= 40 || at.length > DEEP) return;
+    if (item !== null && typeof item === "object") for (const [key, inner] of Object.entries(item)) look(inner, [...at, Array.isArray(item) ? Number(key) : key]);
+    else if (operands.has(String(item))) found.push(at);
+  };
+  look(value, path);
+  return found;
+}
+
+// The numbers on the right of a derivation such as 11088 = 3318 + 7770.
+function operandsOf(derivation) {
+  const right = derivation.includes("=") ? derivation.slice(derivation.indexOf("=") + 1) : "";
+  return new Set(right.replaceAll(",", "").match(/-?\d+(?:\.\d+)?/g) ?? []);
+}
+
+// The places that a derivation names with a path of many, such as "sum of $.rows[*].errors where state = down".
+function wildcardPaths(data, derivation) {
+  const named = /\$[^\s,]*\[\*\][^\s,]*/.exec(derivation);
+  if (named === null) return [];
+  const where = / where (\S+) = (.+)$/.exec(derivation);
+  const [outer, inner] = named[0].split("[*]");
+  const above = keysOf(outer);
+  const below = keysOf(`$${inner}`);
+  if (above === null || below === null) return [];
+  let rows = data;
+  for (const key of above) rows = rows?.[key];
+  if (!Array.isArray(rows)) return [];
+  const chosen = rows.map((row, at) => [row, at]).filter(([row]) => where === null || String(row?.[where[1]]) === where[2]);
+  return chosen.map(([, at]) => [...above, at, ...below]);
+}
+
 // A text of an event. `paths` are places to mark; `id` tells it from others on the page, for what was unfolded in it.
-export function contentView(text, { paths = [], id = "", redraw = () => {} } = {}) {
-  const keys = paths.map(keysOf).filter((found) => found !== null);
+export function contentView(text, { paths = [], derivation = "", id = "", redraw = () => {} } = {}) {
+  let keys = paths.map(keysOf).filter((found) => found !== null);
   const data = parsed(text);
   if (data !== undefined) {
+    if (derivation && keys.length > 0) {
+      const named = wildcardPaths(data, derivation);
+      const operands = named.length > 0 ? named : keys.flatMap((path) => operandPaths(data, path, operandsOf(derivation)));
+      if (operands.length > 0) keys = operands;
+    }
     if (keys.length === 0 && text.length <= SHORT && !Object.values(data).some((item) => item !== null && typeof item === "object")) {
       return html`<div class="json">${flat(data)}</div>`;
     }

@@ -57,6 +57,16 @@ function header(app) {
   </header>`;
 }
 
+// Which of the conversations in the file is shown.
+function picker(app) {
+  const { thread, threads } = app.thread.overview;
+  const roots = threads.filter((one) => one.path.length === 0);
+  if (roots.length < 2) return nothing;
+  const shown = thread.split("/")[0];
+  return html`<nav class="crumbs"><label>Conversation <select @change=${(event) => app.openThread(event.target.value)}>
+    ${roots.map((one, at) => html`<option value=${one.key} ?selected=${one.key === shown}>${at + 1} of ${roots.length}: ${one.agent ? `${one.agent}: ` : ""}${one.question || one.key}</option>`)}</select></label></nav>`;
+}
+
 function crumbs(app) {
   const { thread, threads } = app.thread.overview;
   const path = thread.split("/");
@@ -81,7 +91,7 @@ function page(app) {
   if (app.error !== null) return html`${header(app)}<main class="wrong" id="main" role="alert"><h2>This could not be opened</h2><p>${app.error}</p></main>`;
   if (app.run === null) return app.runs === null ? html`${header(app)}<main class="pad" id="main"><p class="soft">…</p></main>` : html`${header(app)}${runsView(app)}`;
   if (app.thread === null || app.thread.overview === null) return html`${header(app)}<main class="pad" id="main"><p class="soft" role="status">Opening …</p></main>`;
-  return html`${header(app)}${banner(app)}${crumbs(app)}
+  return html`${header(app)}${banner(app)}${picker(app)}${crumbs(app)}
     <main class="panes" id="main"><div class="left">${answerView(app)}${timelineView(app)}</div>${detailView(app)}</main>`;
 }
 

@@ -54,11 +54,11 @@ function rowView(app, row, place, of, window) {
     role="option" id="row-${row.i}" aria-selected=${app.selected === row.i} aria-posinset=${place + 1} aria-setsize=${of} aria-label=${said}
     .style=${`top:${place * ROW}px`}
     @click=${() => app.select(row.i)}>
-    <span class="icon" aria-hidden="true">${ICONS[row.k] ?? "•"}</span>
+    <span class="icon" aria-hidden="true">${row.k === "check" && row.s !== "ok" ? (row.s === "bad" ? "✕" : "!") : (ICONS[row.k] ?? "•")}</span>
     <span class="what"><b>${row.label}</b>${row.sub ? html` <i>${row.sub}</i>` : nothing}${row.v ? html` <i class="tag">${row.v.length === 1 ? row.v[0] : `${row.v.length} verdicts`}</i>` : nothing}</span>
     <span class="amount">${tokens}${row.usd && Number(row.usd) > 0 ? html` <i>${usd(row.usd)}</i>` : nothing}</span>
-    <span class="took">${row.s === "open" ? "…" : ms(row.d)}</span>
-    <svg class="lane" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">${app.thread.overview.untimed ? nothing : lane(row, window, app.thread.overview.ms)}</svg>
+    <span class="took">${app.thread.overview.untimed ? nothing : row.s === "open" ? "…" : ms(row.d)}</span>
+    ${app.thread.overview.untimed ? nothing : html`<svg class="lane" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">${lane(row, window, app.thread.overview.ms)}</svg>`}
   </div>`;
 }
 
@@ -108,7 +108,7 @@ export function timelineView(app) {
   const window = windowOf(app, rows[Math.floor(app.scroll / ROW)]);
   const drawn = [];
   for (let place = first; place < last; place += 1) drawn.push(rowView(app, rows[place], place, rows.length, window));
-  return html`<section class="timeline" aria-labelledby="steps">
+  return html`<section class="timeline ${app.thread.overview.untimed ? "untimed" : ""}" aria-labelledby="steps">
     ${tools(app, rows.length, app.thread.rows.length)}
     ${app.thread.overview.untimed ? nothing : ruler(app, window)}
     <div class="rows" id="rows" role="listbox" tabindex="0" aria-label="Steps of the run"

@@ -35,7 +35,7 @@ function named(app, entry, source) {
   return app.thread.calls[message.call]?.tool ?? "a tool";
 }
 
-function placeView(app, entry, source) {
+function placeView(app, entry, source, derivation) {
   const message = messageOf(app, entry, source);
   if (message === null) {
     return html`<p>It was given to the run besides its messages: in the instructions, the settings or the options of the run${source.path ? html`, at <code>${source.path}</code>` : nothing}.</p>`;
@@ -52,7 +52,7 @@ function placeView(app, entry, source) {
           <button class="action" @click=${() => app.select(row.i, { jump: true })}>Show the call</button> ${nestedLink(app, message.call)}</p>
         ${proposed?.arguments ? html`<div class="asked-with"><span class="soft">called with</span> ${contentView(textOf(proposed.arguments), { id: `va${row.i}`, redraw: app.redraw })}</div>` : nothing}
       </div>
-      <div class="result">${resultView(app, message.call, source.path ? [source.path] : [])}</div>`;
+      <div class="result">${resultView(app, message.call, source.path ? [source.path] : [], derivation)}</div>`;
   }
   const text = app.thread.contentOf(message);
   const row = app.rowOf(message.seq);
@@ -81,7 +81,7 @@ export function valueView(app, detail) {
       ${fact("field", value.path ? html`<code>${value.path}</code>` : "")}
     </dl>
     ${sources.length > 1 ? html`<div class="chips" role="group" aria-label="Places it comes from">${sources.map((source, n) => html`<button class="chip" aria-pressed=${n === at} @click=${choose(n)}>${named(app, entry, source)} <code>${source.path}</code></button>`)}</div>` : nothing}
-    ${sources.length > 0 ? placeView(app, entry, sources[at]) : standing === "unsupported" || standing === "weak" ? calledView(app, entry) : nothing}`;
+    ${sources.length > 0 ? placeView(app, entry, sources[at], value.derivation ?? "") : standing === "unsupported" || standing === "weak" ? calledView(app, entry) : nothing}`;
 }
 
 function calledView(app, entry) {
