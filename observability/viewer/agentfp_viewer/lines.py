@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import tempfile
+import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -44,19 +45,17 @@ class LineFile:
     def __init__(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         self.path = path
         self._progress = progress
-        self._file = _open(path)
+        with _open(path) as file:
+            self._file = os.dup(file.fileno())
+        self.close = weakref.finalize(self, os.close, self._file)  # also when the last reader lets go of it
         self._position = 0
         self._number = 0
         self._identity = self._seen()
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
     @property
     def size(self) -> int:
         """Its size now, in bytes."""
-        return os.fstat(self._file.fileno()).st_size
+        return os.fstat(self._file).st_size
 
     @property
     def was_replaced(self) -> bool:
@@ -74,7 +73,7 @@ class LineFile:
         """The lines that were not given yet. A last line without an end is given as not whole, and again when there is more of it."""
         rest: list[bytes] = []
         start = position = self._position
-        while block := os.pread(self._file.fileno(), BLOCK, position):
+        while block := os.pread(self._file, BLOCK, position):
             position += len(block)
             if b"\n" not in block:
                 rest.append(block)
@@ -101,7 +100,7 @@ class LineFile:
     def read(self, offset: int, size: int) -> bytes:
         """Some bytes of the file; fewer where it ends before."""
         parts: list[bytes] = []
-        while size > 0 and (part := os.pread(self._file.fileno(), size, offset)):
+        while size > 0 and (part := os.pread(self._file, size, offset)):
             parts.append(part)
             offset, size = offset + len(part), size - len(part)
         return b"".join(parts)
@@ -115,8 +114,9 @@ def _open(path: Path) -> BinaryIO:
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115  # as long as it is looked at
     try:
         with file, gzip.GzipFile(fileobj=file) as packed:
-            shutil.copyfileobj(packed, unpacked, BLOCK)
-    except EOFError:  # cut off: what is there is shown
+            while part := packed.read1(BLOCK):
+                unpacked.write(part)
+    except (EOFError, zlib.error):  # cut off or damaged: what is there is shown
         pass
     unpacked.flush()
     return unpacked  # type: ignore[return-value]

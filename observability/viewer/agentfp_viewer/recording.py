@@ -91,6 +91,7 @@ class Recording:
                     self._take(line)
                 else:
                     torn = True
+                    self._first = self._first or f"text that is not JSON: {excerpt_of(line.text)!r}"
             changed, self.torn = torn != self.torn, torn
             return news or changed
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from agentfp_viewer.access import Guard
+from agentfp_viewer.access import Guard, new_token
 from agentfp_viewer.bundle import head, tail
 from agentfp_viewer.library import Library
 from agentfp_viewer.receipts import verified
@@ -168,12 +168,11 @@ class Server:
     """
 
     def __init__(self, library: Library, port: int = 0) -> None:
-        from agentfp_viewer.access import new_token
-
         self._socket = socket.socket()
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._socket.bind(("127.0.0.1", port))
+            self._socket.listen(128)  # who asks before it serves waits, and is not refused
         except OSError:
             self._socket.close()
             raise
