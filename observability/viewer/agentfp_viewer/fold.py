@@ -14,7 +14,8 @@ from agentfp_viewer.words import QUIET, excerpt, label_of
 
 Row: TypeAlias = dict[str, Any]
 """JSON data. ``k`` its kind, ``seq`` and ``end`` its first and last event, ``t`` the turn, ``at`` and ``d`` begin and duration in ms,
-``s`` its standing (ok, warn, bad, open or absent), ``label`` and ``sub`` what it says, ``p`` the row it belongs to, ``rev`` when it changed."""
+``s`` its standing (ok, warn, bad, open or absent), ``label`` and ``sub`` what it says, ``p`` the row it belongs to, ``rev`` when it
+changed."""
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "thinking_tokens")
 GOOD = ("success", "partial", "absent")
@@ -50,12 +51,6 @@ class Fold:
         self._model: Row | None = None
         self._texts: dict[str, tuple[int, str]] = {}
         self._judged: dict[str, Any] | None = None
-        self._handlers = _handlers(self)
-
-    @property
-    def wanted(self) -> frozenset[str]:
-        """Names of the events whose content is looked at; of the others the head will do."""
-        return frozenset(self._handlers)
 
     def open_leg(self, header: Mapping[str, Any]) -> None:
         """A leg begins: its clock starts where that of the leg before it stopped."""
@@ -71,9 +66,9 @@ class Fold:
             self.timed = self.timed or offset > 0
             self.now = max(self.now, self._base + offset / 1e6)
         name, data = str(event.get("name", "")), event.get("data")
-        handler = self._handlers.get(name)
-        if handler is not None:
-            handler(event, data if isinstance(data, Mapping) else {})
+        step = _STEPS.get(name)
+        if step is not None:
+            step(self, event, data if isinstance(data, Mapping) else {})
         elif name not in QUIET:
             label, standing = label_of(name, data)
             row = self._row("event", event, label, s=standing, by=event.get("src"))
@@ -89,7 +84,12 @@ class Fold:
             row["call"] = event["call"]
         row |= {key: value for key, value in values.items() if value is not None}
         above = self._model
-        if kind not in ("leg", "person", "end", "model", "answer") and above is not None and "p" not in row and ("n" in above or kind == "tool"):
+        if (
+            kind not in ("leg", "person", "end", "model", "answer")
+            and above is not None
+            and "p" not in row
+            and ("n" in above or kind == "tool")
+        ):
             row["p"] = above["i"]
         self.rows.append(row)
         return row
@@ -109,8 +109,7 @@ class Fold:
 
     # --- legs and ends ---
 
-    def on_run_configured(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.agent.run_configured"""
+    def _on_run_configured(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         model = f"{data.get('provider', '?')}:{data.get('model', '?')}"
         if model not in self.models:
             self.models.append(model)
@@ -123,8 +122,7 @@ class Fold:
         self._model = None
         self._row("leg", event, words.get(str(data.get("leg")), "Run"), sub=model)
 
-    def on_turn_end(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.agent.turn_end"""
+    def _on_turn_end(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         seq, text = self._texts.get(str(data.get("message_id")), (None, ""))
         status = str(data.get("status"))
         if seq is not None:
@@ -132,8 +130,7 @@ class Fold:
             self._row("answer", event, text or "(an empty answer)", s=_ENDS.get(status), msg=seq, sub=told)
         self._model = None
 
-    def on_run_ended(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.run.ended"""
+    def _on_run_ended(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.status = str(data.get("status"))
         self._model = None
         if self.status != "paused":
@@ -144,8 +141,7 @@ class Fold:
 
     # --- messages and requests ---
 
-    def on_message(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.message.added"""
+    def _on_message(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         role, text = data.get("role"), excerpt(data.get("content"))
         message_id, call_id = str(data.get("message_id")), data.get("tool_call_id")
         self.messages.append([event["seq"], message_id, role, data.get("author"), call_id, data.get("content_of")])
@@ -175,12 +171,10 @@ class Fold:
             standing = "bad" if data.get("failed") else "ok"
             self._row("tool", event, str(data.get("tool_name") or "tool"), s=standing, call=call_id)
 
-    def on_blob(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.context.blob"""
+    def _on_blob(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.blobs.append((str(data.get("digest")), event["seq"]))
 
-    def on_served(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.context.served"""
+    def _on_served(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         kept = ("call", "messages", "receipt", "provider", "model", "pieces", "edits", "tools", "params", "cache", "system_chars")
         served = {"seq": event["seq"], **{key: data[key] for key in kept if data.get(key) is not None}, "known": len(self.messages)}
         self.served.append(served)
@@ -192,22 +186,19 @@ class Fold:
             self._close(self._model, event, "bad")
         self._model = self._row("model", event, f"Model call {data.get('call')}", s="open", n=data.get("call"))
 
-    def on_llm_end(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.stream.llm_end"""
+    def _on_llm_end(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self._add_tokens(data)
         if self._model is not None and self._model.get("s") == "open":
             stop = str(data.get("stop_reason"))
             standing = "warn" if stop in ("length", "max_tokens", "content_filter") else "ok"
             self._close(self._model, event, standing, tok=_tokens(data), stop=stop)
 
-    def on_call_failed(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.model.call_failed"""
+    def _on_call_failed(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self._add_tokens(data)
         if self._model is not None:
             self._close(self._model, event, "bad", tok=_tokens(data), sub=str(data.get("error_class")))
 
-    def on_helper(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.model.helper_replied"""
+    def _on_helper(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self._add_tokens(data)
         label = f"{data.get('plugin')}: {data.get('purpose')}"
         took = data.get("duration_ms") or 0
@@ -218,8 +209,7 @@ class Fold:
         found = _tokens(data)
         self.tokens = [a if b is None else b if a is None else a + b for a, b in zip(self.tokens, found, strict=True)]
 
-    def on_cost(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.cost.tick"""
+    def _on_cost(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         try:
             spent = Decimal(str(data.get("usd")))
         except InvalidOperation:
@@ -229,14 +219,12 @@ class Fold:
         if row is not None:
             self._change(row, event, usd=str(Decimal(row.get("usd", "0")) + spent))
 
-    def on_unpriced(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.cost.unpriced"""
+    def _on_unpriced(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.unpriced += 1
 
     # --- calls ---
 
-    def on_started(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.tool.started"""
+    def _on_started(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         call_id = event.get("call")
         if call_id is None:
             return
@@ -244,15 +232,13 @@ class Fold:
         self.calls[call_id] = {"row": len(self.rows), "tool": name, "started": event["seq"]}
         self._row("tool", event, str(name), s="open", sub=None if data.get("tool") else "no such tool")
 
-    def on_dispatched(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.tool.dispatched"""
+    def _on_dispatched(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         for call_id in data.get("calls") or ():
             if call_id in self.calls:
                 row = self.rows[self.calls[call_id]["row"]]
                 self._change(row, at=round(self._at(event), 3))
 
-    def on_ended(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.tool.ended"""
+    def _on_ended(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         call = self.calls.get(str(event.get("call")))
         if call is None:
             return
@@ -261,8 +247,7 @@ class Fold:
         standing = "ok" if outcome in GOOD else "warn" if outcome in ("declined", "denied", "invalid", "abandoned") else "bad"
         self._close(self.rows[call["row"]], event, standing, sub=None if outcome == "success" else outcome)
 
-    def on_verdict(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.hook.verdict"""
+    def _on_verdict(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         call = self.calls.get(str(event.get("call")))
         if call is not None:
             row = self.rows[call["row"]]
@@ -273,8 +258,7 @@ class Fold:
 
     # --- answers ---
 
-    def on_checked(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.evidence.checked"""
+    def _on_checked(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         counts = {name: data.get(name) or 0 for name in ("supported", "unverifiable", "unsupported", "strong")}
         said = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "strong") or "no values"
         standing = _ACTIONS.get(str(data.get("action")), "ok")
@@ -288,13 +272,11 @@ class Fold:
             self._judged |= {"text": event["seq"], "home": kind}
             self._judged = None
 
-    def on_drafted(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.answer.drafted"""
+    def _on_drafted(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self._settle(event, "draft")
         self._row("check", event, f"{data.get('by')} sends the answer back", s="warn", by=data.get("by"), sub=excerpt(data.get("text")))
 
-    def on_refused(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.answer.refused"""
+    def _on_refused(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         if data.get("text") is not None:
             self._settle(event, "refused")
         if data.get("withdraws") is not None:
@@ -303,26 +285,22 @@ class Fold:
 
     # --- people, limits, failures ---
 
-    def on_pause(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.pause.request"""
+    def _on_pause(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         questions = [q for q in data.get("questions") or () if isinstance(q, Mapping)]
         self.pending = [excerpt(q.get("prompt")) for q in questions]
         self._row("pause", event, "Waits for a person", s="warn", sub="; ".join(self.pending) or None)
 
-    def on_resumed(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.pause.resume"""
+    def _on_resumed(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.pending = []
         waited = data.get("paused_duration_ms")
         self._row("person", event, "A person answers", sub=None if waited is None else f"after {waited / 1000:.1f} s")
 
-    def on_decided(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.approval.decided"""
+    def _on_decided(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         word = "approved" if data.get("approved") else "rejected"
         who = f" by {excerpt(data['by'])}" if data.get("by") else ""
         self._row("person", event, f"{data.get('tool')} {word}{who}", s="ok" if data.get("approved") else "warn")
 
-    def on_failure(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """agentfp.plugin.failed, agentfp.error.fatal, agentfp.run.cancelled"""
+    def _on_failure(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         label, _ = label_of(str(event["name"]), data)
         self._row("failure", event, label, s="bad", by=data.get("plugin"), sub=excerpt(data.get("error")) or None)
         if event["name"] == "agentfp.error.fatal" and self._model is not None and self._model.get("s") == "open":
@@ -333,30 +311,31 @@ def _tokens(data: Mapping[str, Any]) -> list[int | None]:
     return [value if isinstance(value := data.get(name), int) else None for name in TOKENS]
 
 
-def _handlers(fold: Fold) -> Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], None]]:
-    return {
-        "agentfp.agent.run_configured": fold.on_run_configured,
-        "agentfp.agent.turn_end": fold.on_turn_end,
-        "agentfp.run.ended": fold.on_run_ended,
-        "agentfp.message.added": fold.on_message,
-        "agentfp.context.blob": fold.on_blob,
-        "agentfp.context.served": fold.on_served,
-        "agentfp.stream.llm_end": fold.on_llm_end,
-        "agentfp.model.call_failed": fold.on_call_failed,
-        "agentfp.model.helper_replied": fold.on_helper,
-        "agentfp.cost.tick": fold.on_cost,
-        "agentfp.cost.unpriced": fold.on_unpriced,
-        "agentfp.tool.started": fold.on_started,
-        "agentfp.tool.dispatched": fold.on_dispatched,
-        "agentfp.tool.ended": fold.on_ended,
-        "agentfp.hook.verdict": fold.on_verdict,
-        "agentfp.evidence.checked": fold.on_checked,
-        "agentfp.answer.drafted": fold.on_drafted,
-        "agentfp.answer.refused": fold.on_refused,
-        "agentfp.pause.request": fold.on_pause,
-        "agentfp.pause.resume": fold.on_resumed,
-        "agentfp.approval.decided": fold.on_decided,
-        "agentfp.plugin.failed": fold.on_failure,
-        "agentfp.error.fatal": fold.on_failure,
-        "agentfp.run.cancelled": fold.on_failure,
-    }
+_STEPS: Mapping[str, Callable[[Fold, Mapping[str, Any], Mapping[str, Any]], None]] = {
+    "agentfp.agent.run_configured": Fold._on_run_configured,
+    "agentfp.agent.turn_end": Fold._on_turn_end,
+    "agentfp.run.ended": Fold._on_run_ended,
+    "agentfp.message.added": Fold._on_message,
+    "agentfp.context.blob": Fold._on_blob,
+    "agentfp.context.served": Fold._on_served,
+    "agentfp.stream.llm_end": Fold._on_llm_end,
+    "agentfp.model.call_failed": Fold._on_call_failed,
+    "agentfp.model.helper_replied": Fold._on_helper,
+    "agentfp.cost.tick": Fold._on_cost,
+    "agentfp.cost.unpriced": Fold._on_unpriced,
+    "agentfp.tool.started": Fold._on_started,
+    "agentfp.tool.dispatched": Fold._on_dispatched,
+    "agentfp.tool.ended": Fold._on_ended,
+    "agentfp.hook.verdict": Fold._on_verdict,
+    "agentfp.evidence.checked": Fold._on_checked,
+    "agentfp.answer.drafted": Fold._on_drafted,
+    "agentfp.answer.refused": Fold._on_refused,
+    "agentfp.pause.request": Fold._on_pause,
+    "agentfp.pause.resume": Fold._on_resumed,
+    "agentfp.approval.decided": Fold._on_decided,
+    "agentfp.plugin.failed": Fold._on_failure,
+    "agentfp.error.fatal": Fold._on_failure,
+    "agentfp.run.cancelled": Fold._on_failure,
+}
+WANTED = frozenset(_STEPS)
+"""Names of the events whose content is looked at; of the others the head will do."""

@@ -1,4 +1,4 @@
-"""Transcripts of other frameworks' agents as recordings: what an installed reader makes of them, with the verdicts of an installed judge."""
+"""Transcripts of other frameworks' agents as recordings: what an installed reader makes of them, judged by an installed judge."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Library:
     def list(self) -> list[dict[str, Any]]:
         """The files with what their edges tell of them, the newest first."""
         made = []
-        for id, path in self.files().items():
+        for own, path in self.files().items():
             try:
                 stat = path.stat()
                 key = (str(path), stat.st_size, stat.st_mtime_ns)
@@ -97,7 +97,7 @@ class Library:
             except OSError:
                 continue
             name = str(path.relative_to(self.path)) if self.is_folder else path.name
-            made.append({"id": id, "name": name, "size": stat.st_size, "changed": stat.st_mtime, **self._summaries[key]})
+            made.append({"id": own, "name": name, "size": stat.st_size, "changed": stat.st_mtime, **self._summaries[key]})
         return made
 
 

@@ -119,4 +119,4 @@ def _open(path: Path) -> BinaryIO:
     except (EOFError, zlib.error):  # cut off or damaged: what is there is shown
         pass
     unpacked.flush()
-    return unpacked  # type: ignore[return-value]
+    return unpacked

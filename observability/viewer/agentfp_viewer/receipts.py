@@ -1,4 +1,4 @@
-"""Whether the requests that the page shows are those that were sent: each is rebuilt and must hash to the receipt that was filed with it."""
+"""Whether the requests that the page shows are those that were sent: each is rebuilt and must hash to the receipt filed with it."""
 
 from __future__ import annotations
 

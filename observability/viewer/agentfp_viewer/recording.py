@@ -11,6 +11,7 @@ from typing import Any
 
 import pydantic_core
 
+from agentfp_viewer.fold import WANTED
 from agentfp_viewer.lines import Line, LineFile
 from agentfp_viewer.thread import Thread
 
@@ -48,7 +49,7 @@ class Recording:
         self._begin()
         self.refresh()
         if not self.threads:
-            said = self._file.size and (self._first or "no JSON object") or "nothing"
+            said = (self._file.size and (self._first or "no JSON object")) or "nothing"
             self.close()
             raise NoRecordingError(f"{path} is no recording: there is no segment header and no event in it; it begins with {said}")
 
@@ -102,8 +103,7 @@ class Recording:
         head = _HEAD.match(text)
         if head is not None and self._current is not None:
             name = head[2].decode()
-            thread = self._current[0]
-            if name in QUIET_HEADS or (name not in thread.fold.wanted and len(text) > BIG):
+            if name in QUIET_HEADS or (name not in WANTED and len(text) > BIG):
                 self._event(line, {"seq": int(head[1]), "name": name})
                 return
         data = self._parse(line, text, big=head is not None)

@@ -65,13 +65,12 @@ class _Routes:
         return recording, recording.thread(key)
 
     def changes(self, request: Request) -> Response:
-        recording, thread = self._of(request)
+        recording, _ = self._of(request)
         recording.refresh()
-        known = request.query_params
-        if known.get("generation", str(recording.generation)) != str(recording.generation):
-            known = {}  # another file took its place: all of it is news
-        recording, thread = self._of(request)
-        return Json(changes(recording, thread, {name: _number(known.get(name)) for name in _COUNTS}))
+        asked = request.query_params
+        same = asked.get("generation", str(recording.generation)) == str(recording.generation)
+        known = {name: _number(asked.get(name)) for name in _COUNTS} if same else {}  # of another file all is news
+        return Json(changes(recording, self._of(request)[1], known))
 
     def events(self, request: Request) -> Response:
         recording, thread = self._of(request)
@@ -120,11 +119,11 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _missing(request: Request, error: Exception) -> Response:
+def _missing(_request: Request, _error: Exception) -> Response:
     return PlainTextResponse("there is no such run\n", 404)
 
 
-def _unreadable(request: Request, error: Exception) -> Response:
+def _unreadable(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error}\n", 422)
 
 

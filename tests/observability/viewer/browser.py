@@ -20,9 +20,15 @@ MISSING = (
     "apt-get install -y --no-install-recommends chromium; elsewhere name one with AGENTFP_CHROMIUM=/path/to/chromium"
 )
 ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 def chromium_path() -> str:
@@ -42,7 +48,7 @@ def chromium() -> Iterator[Browser]:
     """A running browser."""
     path = chromium_path()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         try:
             yield browser
         finally:

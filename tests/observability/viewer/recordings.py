@@ -14,7 +14,7 @@ from agentfp.testing import ScriptedModel, call
 from agentfp_evidence import Evidence
 
 T = TypeVar("T")
-SCRIPT = "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">'&<b>"
+SCRIPT = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">\'&<b>'
 
 
 def elsewhere(make: Callable[[], T]) -> T:

@@ -79,8 +79,8 @@ def test_every_answer_forbids_what_it_does_not_need(url: str, client: httpx.Clie
 
 
 def test_paths_lead_to_no_other_file(url: str, client: httpx.Client) -> None:
-    for id in ("..%2f..%2fetc%2fpasswd", "....//etc/passwd", "0" * 16):
-        assert client.get(f"{url}api/run/{id}/changes").status_code == 404
+    for odd in ("..%2f..%2fetc%2fpasswd", "....//etc/passwd", "0" * 16):
+        assert client.get(f"{url}api/run/{odd}/changes").status_code == 404
     run = run_of(client, url)
     assert client.get(f"{run}/changes?thread=none").status_code == 404
     assert client.get(f"{run}/event/99999").status_code == 404

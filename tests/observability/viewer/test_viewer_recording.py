@@ -135,7 +135,9 @@ def test_damage_is_told_and_the_rest_shown(switch_file: Path, tmp_path: Path, da
 def test_events_without_a_header_and_lines_that_are_none(tmp_path: Path, switch_file: Path) -> None:
     lines = switch_file.read_text(encoding="utf-8").splitlines()
     path = tmp_path / "odd.jsonl"
-    path.write_text("\n".join(["[1, 2]", *lines[1:8], "}{", lines[3], *lines[8:], '{"note": "of another program"}', '"text"']), encoding="utf-8")
+    path.write_text(
+        "\n".join(["[1, 2]", *lines[1:8], "}{", lines[3], *lines[8:], '{"note": "of another program"}', '"text"']), encoding="utf-8"
+    )
     recording, news = told(path)
     said = " ".join(recording.told())
     assert "line 1 holds no object" in said
@@ -200,7 +202,17 @@ def test_long_texts_are_cut_for_the_page_and_whole_in_the_file(tmp_path: Path) -
     header = {"agentfp": 1, "segment": {"root_id": "c", "run_id": "r", "first_seq": 0, "started_ns": 1}}
     body = {"outcome": "success", "duration_ms": 5, "content": "é" * 900_000, "ran": True}
     events = [
-        {"seq": 0, "name": "agentfp.tool.started", "ts": 1, "off": 1, "turn": 1, "iter": 1, "call": "c1", "src": "kernel", "data": {"tool": "big"}},
+        {
+            "seq": 0,
+            "name": "agentfp.tool.started",
+            "ts": 1,
+            "off": 1,
+            "turn": 1,
+            "iter": 1,
+            "call": "c1",
+            "src": "kernel",
+            "data": {"tool": "big"},
+        },
         {"seq": 1, "name": "agentfp.tool.ended", "ts": 2, "off": 2, "turn": 1, "iter": 1, "call": "c1", "src": "kernel", "data": body},
     ]
     path.write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in [header, *events]) + "\n", encoding="utf-8")
@@ -223,7 +235,9 @@ def big_file(path: Path, megabytes: int) -> int:
             at = {"ts": calls, "off": calls * 1000 + 1, "turn": 1, "iter": calls, "call": f"c{calls}", "src": "kernel"}
             started = {"seq": 2 * calls, "name": "agentfp.tool.started", **at, "data": {"tool": "rows"}}
             ended = {"outcome": "success", "duration_ms": 1, "content": content, "ran": True}
-            file.write(json.dumps(started) + "\n" + json.dumps({"seq": 2 * calls + 1, "name": "agentfp.tool.ended", **at, "data": ended}) + "\n")
+            file.write(
+                json.dumps(started) + "\n" + json.dumps({"seq": 2 * calls + 1, "name": "agentfp.tool.ended", **at, "data": ended}) + "\n"
+            )
             calls += 1
     return calls
 
@@ -248,7 +262,17 @@ def test_many_rows_are_told_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     lines = [json.dumps({"agentfp": 1, "segment": {"root_id": "c", "run_id": "r", "first_seq": 0, "started_ns": 1}})]
     for n in range(PAGE + 10):
-        event = {"seq": n, "name": "shop.order.checked", "app": True, "ts": n, "off": n, "turn": 1, "iter": 0, "src": "app", "data": {"n": n}}
+        event = {
+            "seq": n,
+            "name": "shop.order.checked",
+            "app": True,
+            "ts": n,
+            "off": n,
+            "turn": 1,
+            "iter": 0,
+            "src": "app",
+            "data": {"n": n},
+        }
         lines.append(json.dumps(event))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     recording, news = told(path)
