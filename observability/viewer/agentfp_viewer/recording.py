@@ -14,6 +14,7 @@ import pydantic_core
 from agentfp_viewer.fold import WANTED
 from agentfp_viewer.lines import Line, LineFile
 from agentfp_viewer.thread import Thread
+from agentfp_viewer.words import QUIET
 
 BIG = 64 * 1024
 """Of longer lines only the head is parsed while the file is read."""
@@ -103,7 +104,7 @@ class Recording:
         head = _HEAD.match(text)
         if head is not None and self._current is not None:
             name = head[2].decode()
-            if name in QUIET_HEADS or (name not in WANTED and len(text) > BIG):
+            if name in QUIET or (name not in WANTED and len(text) > BIG):
                 self._event(line, {"seq": int(head[1]), "name": name})
                 return
         data = self._parse(line, text, big=head is not None)
@@ -261,9 +262,6 @@ class Recording:
         if self.torn:
             found.append("the last line is torn: the run still writes it, or was killed while it did")
         return found
-
-
-QUIET_HEADS = frozenset({"agentfp.context.budget_pressure", "agentfp.plugin.slow"})
 
 
 def _is_json(text: bytes) -> bool:

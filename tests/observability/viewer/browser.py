@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from agentfp_viewer import Library, Server
+from scripts.browser import found
 
 MISSING = (
     "these tests drive a real browser, and there is no Chromium on this machine. On Debian: "
@@ -37,10 +36,9 @@ def chromium_path() -> str:
     Raises:
         AssertionError: there is none; says what to install.
     """
-    named = os.environ.get("AGENTFP_CHROMIUM")
-    found = named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert found is not None, MISSING
-    return found
+    path = found()
+    assert path is not None, MISSING
+    return path
 
 
 @contextlib.contextmanager
