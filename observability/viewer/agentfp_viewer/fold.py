@@ -149,7 +149,7 @@ class Fold:
             if data.get("author") == "person":
                 self.question = self.question or text
                 self._model = None
-                self._row("person", event, text)
+                self._row("person", event, text, msg=event["seq"])
             else:
                 self._row("note", event, text, by=data.get("author"))
         elif role == "assistant":
@@ -200,7 +200,7 @@ class Fold:
 
     def _on_helper(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self._add_tokens(data)
-        label = f"{data.get('plugin')}: {data.get('purpose')}"
+        label = "Nested run" if data.get("purpose") == "nested" else f"{data.get('plugin')} asks a model: {data.get('purpose')}"
         took = data.get("duration_ms") or 0
         row = self._row("helper", event, label, s="ok", tok=_tokens(data), d=took, sub=f"{data.get('provider')}:{data.get('model')}")
         row["at"] = round(max(row["at"] - took, 0), 3)
@@ -266,6 +266,10 @@ class Fold:
         self._judged = {"seq": event["seq"], "row": row["i"], "turn": event.get("turn", 0), "action": data.get("action"), **counts}
         self.answers.append(self._judged)
 
+    def _on_not_assessed(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        plugin = str(data.get("plugin"))
+        self._row("check", event, f"{plugin} could not judge the answer", s="warn", by=plugin, failed=plugin)
+
     def _settle(self, event: Mapping[str, Any], kind: str = "said") -> None:
         """The text that was judged last has its home in this event."""
         if self._judged is not None:
@@ -328,6 +332,7 @@ _STEPS: Mapping[str, Callable[[Fold, Mapping[str, Any], Mapping[str, Any]], None
     "agentfp.tool.ended": Fold._on_ended,
     "agentfp.hook.verdict": Fold._on_verdict,
     "agentfp.evidence.checked": Fold._on_checked,
+    "agentfp.answer.not_assessed": Fold._on_not_assessed,
     "agentfp.answer.drafted": Fold._on_drafted,
     "agentfp.answer.refused": Fold._on_refused,
     "agentfp.pause.request": Fold._on_pause,

@@ -49,7 +49,7 @@ function legend(app, entry, values) {
 }
 
 function questionOf(app, entry) {
-  const row = app.thread.rows.findLast((one) => one.k === "person" && one.t === entry.turn && one.seq < entry.key && !one.label.startsWith("A person answers"));
+  const row = app.thread.rows.findLast((one) => one.k === "person" && one.msg !== undefined && one.t === entry.turn && one.seq < entry.key);
   if (row === undefined) return nothing;
   const event = app.thread.event(row.seq);
   const text = event === null ? row.label : textOf(event.data.content ?? row.label);
@@ -65,6 +65,14 @@ function turns(app, entries, entry) {
     <span>${at + 1} of ${entries.length}</span>
     <button class="quiet" aria-label="The next answer" ?disabled=${at === entries.length - 1} @click=${go(1)}>›</button>
   </span>`;
+}
+
+// Why an answer has no verdicts.
+function unjudged(app, entry) {
+  const failed = app.thread.rows.find((row) => row.failed !== undefined && row.t === entry.turn);
+  if (failed) return html`<p class="note bad">${failed.failed} failed, so nothing of this answer was checked. <button class="link" @click=${() => app.select(failed.i, { jump: true })}>Show it</button></p>`;
+  if (Object.keys(app.thread.overview.plugins).includes("evidence")) return html`<p class="soft">No judgement of this answer is on the record.</p>`;
+  return html`<p class="soft">Nothing was checked: no plugin judged it. <code>pip install "agentfp[check]"</code> brings one.</p>`;
 }
 
 function none(app) {
@@ -101,6 +109,6 @@ export function answerView(app) {
     <div class="said" id="said">${parts}</div>
     ${unplaced > 0 ? html`<p class="soft">${unplaced} more in the list of values, under the check in the timeline.</p>` : nothing}
     ${event?.data.truncated ? html`<p class="soft">The results were larger than what was indexed; an unsupported value may stand in the part that was not read.</p>` : nothing}
-    ${entry.judgement === null ? html`<p class="soft">Nothing was checked: the run had no plugin that judges values. <code>pip install "agentfp[check]"</code> brings one.</p>` : nothing}
+    ${entry.judgement === null ? unjudged(app, entry) : nothing}
   </section>`;
 }

@@ -115,7 +115,7 @@ export function detailView(app) {
     const row = app.thread.rows[detail.row];
     if (row.k === "model") view = stepView(app, row);
     else if (row.k === "tool") view = callView(app, row);
-    else if (row.k === "answer" || row.k === "note" || (row.k === "person" && !row.sub)) view = saidView(app, row);
+    else if (row.k === "answer" || row.k === "note" || (row.k === "person" && row.msg !== undefined)) view = saidView(app, row);
     else view = otherView(app, row);
   } else view = runView(app);
   return html`<section class="detail" aria-label="Details" tabindex="-1">${view}</section>`;

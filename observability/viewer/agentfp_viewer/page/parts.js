@@ -30,7 +30,7 @@ export function by(plugin, key) {
 const TOLD = new Set([
   "agentfp.message.added", "agentfp.context.served", "agentfp.context.blob", "agentfp.stream.llm_end", "agentfp.tool.started",
   "agentfp.tool.dispatched", "agentfp.tool.ended", "agentfp.cost.tick", "agentfp.agent.iteration_start", "agentfp.agent.iteration_end",
-  "agentfp.evidence.checked", "agentfp.agent.turn_start",
+  "agentfp.evidence.checked", "agentfp.agent.turn_start", "agentfp.context.budget_pressure",
 ]);
 
 export function untold(events) {
