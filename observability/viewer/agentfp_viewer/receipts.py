@@ -25,7 +25,7 @@ def verified(recording: Recording, thread: Thread) -> dict[str, Any]:
     if not thread.fold.served:
         return {"why": "there is no model call in it"}
     try:
-        record = Record.load(recording.path)
+        record = Record.from_lines(recording.record_lines())
         for step in thread.path:
             record = record.children[step]
         if record.root_id != thread.root_id:

@@ -59,6 +59,7 @@ class Recording:
         self.threads: dict[str, Thread] = {}
         self.problems: list[str] = []
         self.others: list[Any] = []
+        self.notes: dict[str, Any] = {}
         self.torn = False
         self._segments: dict[str, tuple[Thread, Mapping[str, Any]]] = {}
         self._current: tuple[Thread, Mapping[str, Any]] | None = None
@@ -133,11 +134,23 @@ class Recording:
             self._current = self._segments.get(str(data["switch"]), self._current)
         elif isinstance(data.get("seq"), int) and isinstance(data.get("name"), str):
             self._event(line, data)
+        elif isinstance(data.get("file"), Mapping):
+            self._note(data["file"])
         else:
             if not self._first:
                 self._first = f"an object with the fields {', '.join(map(repr, list(data)[:_FIRST_KEYS]))}"
             if self.threads and len(self.others) < MAX_PROBLEMS:
                 self.others.append(data)
+
+    def _note(self, note: Mapping[str, Any]) -> None:
+        """A line about the file itself: who wrote it, what was lost, that it is whole up to here."""
+        lost = note.get("dropped")
+        if isinstance(lost, Mapping):
+            places = f"between {lost.get('first_seq')} and {lost.get('last_seq')}"
+            self._problem(f"{lost.get('count')} events {places} are not in the file: {lost.get('why')}")
+        if note.get("detail") == "lean" and self.notes.get("detail") != "lean":
+            self._problem("this recording is lean: names, numbers and digests, and nothing of what was said")
+        self.notes |= {name: note[name] for name in ("format", "detail", "sealed", "status") if isinstance(note.get(name), str)}
 
     def _header(self, line: Line, data: Mapping[str, Any]) -> None:
         header = data["segment"]
@@ -253,6 +266,11 @@ class Recording:
                     break
             if limit <= 0:
                 return
+
+    def record_lines(self) -> list[bytes]:
+        """The lines that are of the record, without those about the file."""
+        text = self._file.read(0, self.size)
+        return [line for line in text.split(b"\n") if not line.startswith(b'{"file":')]
 
     def told(self) -> list[str]:
         """What is wrong with the file, in sentences."""

@@ -47,6 +47,7 @@ def overview(recording: Recording, thread: Thread) -> dict[str, Any]:
         "turns": max((row["t"] for row in reversed(fold.rows[-50:])), default=0),
         "threads": [_thread(one) for one in recording.threads.values()],
         "others": recording.others,
+        "notes": recording.notes,
     }
 
 

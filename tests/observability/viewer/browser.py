@@ -77,7 +77,7 @@ class Watched:
         return page
 
     def _heard(self, message: ConsoleMessage) -> None:
-        ended = message.location["url"].endswith("/follow")  # a page that outlives its server asks for it once more
+        ended = "ERR_CONNECTION_REFUSED" in message.text or message.location["url"].endswith("/follow")  # it outlives its server
         if message.type in ("error", "warning") and not ended:
             self.errors.append(message.text)
 

@@ -149,6 +149,23 @@ def test_events_without_a_header_and_lines_that_are_none(tmp_path: Path, switch_
     assert news["overview"]["status"] == "answered"
 
 
+def test_what_a_file_says_of_itself_is_told(tmp_path: Path, switch_file: Path) -> None:
+    lines = switch_file.read_text(encoding="utf-8").splitlines()
+    opening = {"file": {"format": "agentfp.recording/1", "run_id": "r", "detail": "lean"}}
+    lost = {"file": {"dropped": {"run_id": "r", "count": 3, "first_seq": 7, "last_seq": 9, "why": "the disk was full"}}}
+    sealed = {"file": {"sealed": "r", "status": "answered", "events": 9}}
+    path = tmp_path / "recorded.jsonl"
+    whole = [json.dumps(opening), *lines[:8], json.dumps(lost), *lines[11:], json.dumps(sealed)]
+    path.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    recording, news = told(path)
+    assert recording.told() == [
+        "this recording is lean: names, numbers and digests, and nothing of what was said",
+        "3 events between 7 and 9 are not in the file: the disk was full",
+    ]
+    assert news["overview"]["notes"] == {"format": "agentfp.recording/1", "detail": "lean", "sealed": "r", "status": "answered"}
+    assert news["overview"]["others"] == []
+
+
 def test_a_later_branch_counts(tmp_path: Path, switch_file: Path) -> None:
     lines = switch_file.read_text(encoding="utf-8").splitlines()
     header = json.loads(lines[0])

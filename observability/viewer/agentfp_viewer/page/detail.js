@@ -30,6 +30,7 @@ function runView(app) {
       ${fact("masked", o.redacted.length > 0 ? `by ${o.redacted.join(", ")}` : "")}
       ${o.model_calls > 0 ? fact("requests", verified) : nothing}
       ${fact("file", `${o.file}, ${bytes(o.size)}, ${plural(o.events, "event")}`)}
+      ${fact("recorded", o.notes.format ? `${o.notes.format}, ${o.notes.detail ?? "full"}${o.notes.sealed === o.run_id ? ", sealed" : ""}` : "")}
       ${fact("read as", o.origin)}
       ${fact("conversation", html`<code>${o.root_id}</code>`)}
       ${fact("run", html`<code>${o.run_id}</code>`)}

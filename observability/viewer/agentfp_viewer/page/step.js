@@ -102,7 +102,7 @@ function requestView(app, row) {
       ${messages(app, request, row)}
       <h4>Tools</h4>
       ${request.tools.length + request.heldOut.length === 0 ? html`<p class="soft">none</p>` : toolList(app, request)}
-      ${textOf(request.params) === "{}" ? nothing : html`<h4>Parameters</h4>${content(app, request.params, { id: `p${row.i}` })}`}`,
+      ${["{}", '{"settings":{}}'].includes(textOf(request.params)) ? nothing : html`<h4>Parameters</h4>${content(app, request.params, { id: `p${row.i}` })}`}`,
     { open: true, note: html`<span class="soft">${summary}</span>` },
   );
 }
