@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from agentfp_core import jsontext
 from agentfp_core.errors import RecordFormatError
-from agentfp_core.events.context import CacheRef, EditRef, PieceRef, Served, Slot, ToolRef
+from agentfp_core.events.context import Blob, CacheRef, EditRef, PieceRef, Served, Slot, ToolRef
 from agentfp_core.messages import Message, part_to_dict
 from agentfp_core.model import CacheMark, ModelRequest, ModelSettings, ToolSpec
 
@@ -445,10 +445,21 @@ def changed_calls(record: Record) -> tuple[int, ...]:
     state = RunState(record.root_id)
     changed = []
     for event in record:
+        payload = event.payload
+        if isinstance(payload, Blob) and digest(record.root_id, "blob", payload.body) != payload.digest:
+            continue  # the receipt is over digests: a text that is not the one that was served counts as missing
         state.replay(event)
-        if isinstance(event.payload, Served) and state.served.receipt() != event.payload.receipt:
-            changed.append(event.payload.call)
+        if isinstance(payload, Served) and not _is_as_served(state.served, payload):
+            changed.append(payload.call)
     return tuple(changed)
+
+
+def _is_as_served(state: ServedState, served: Served) -> bool:
+    try:
+        state.request()
+    except (KeyError, TypeError, ValueError):
+        return False
+    return state.receipt() == served.receipt
 
 
 def _refuse_redacted(record: Record) -> None:

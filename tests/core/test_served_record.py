@@ -162,6 +162,8 @@ async def test_changed_calls_are_those_whose_request_cannot_be_rebuilt() -> None
     assert lines != list(record.to_lines())
     changed = Record.from_lines(lines).changed_calls()
     assert changed == tuple(range(2, len(record.of(Served)) + 1)), "the first call was served before the result was there"
+    other = [line.replace("Be brief.", "Be long.") if '"agentfp.context.blob"' in line else line for line in record.to_lines()]
+    assert Record.from_lines(other).changed_calls() == tuple(range(1, len(record.of(Served)) + 1)), "each was served that text"
     masked = Record.from_lines(record.to_lines(policy=RedactionPolicy(content=True)))
     with pytest.raises(RecordFormatError, match="redacted"):
         masked.changed_calls()
