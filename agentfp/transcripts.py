@@ -1,7 +1,7 @@
 """The names for people who read transcripts of other frameworks or judge them."""
 
 from agentfp_core.errors import PluginLoadError, TranscriptError
-from agentfp_core.transcript_parts import installed_judges, installed_readers, make_judge
+from agentfp_core.transcript_parts import installed_judges, installed_readers, make_judge, read_transcripts
 from agentfp_core.transcripts import (
     JudgedValue,
     Judgement,
@@ -27,4 +27,5 @@ __all__ = [
     "installed_judges",
     "installed_readers",
     "make_judge",
+    "read_transcripts",
 ]

@@ -175,6 +175,16 @@ class Record:
 
         return served_event(self, call).receipt
 
+    def changed_calls(self) -> tuple[int, ...]:
+        """Numbers of the model calls whose request no longer hashes to its receipt: the record was changed, or lacks a part. Empty is good.
+
+        Raises:
+            RecordFormatError: this copy is redacted, or its events do not go together.
+        """
+        from agentfp_core.served import unproved_calls
+
+        return tuple(unproved_calls(self, self.root_id, self.redacted))
+
     # --- growing ---
 
     def open_segment(self, header: SegmentHeader) -> Record:

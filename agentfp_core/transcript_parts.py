@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from agentfp_core.entrypoints import JUDGES_GROUP, TRANSCRIPTS_GROUP, Entry, installed, load, the_one
-from agentfp_core.errors import PluginLoadError
-from agentfp_core.transcripts import TranscriptJudge, TranscriptReader
+from agentfp_core.entrypoints import FILES_GROUP, JUDGES_GROUP, TRANSCRIPTS_GROUP, Entry, installed, load, the_one
+from agentfp_core.errors import PluginLoadError, TranscriptError
+from agentfp_core.transcripts import Transcript, TranscriptJudge, TranscriptReader
 
 
 def installed_readers() -> tuple[dict[str, TranscriptReader], tuple[str, ...]]:
@@ -34,6 +35,28 @@ def _reader(entry: Entry) -> TranscriptReader:
         msg = f"{entry.value!r} of {entry.origin} is no reader: it needs name, recognises() and read(), got a {type(made).__name__}"
         raise PluginLoadError(msg, entry=entry)
     return made
+
+
+def read_transcripts(paths: Sequence[str | Path]) -> Iterator[Transcript | str]:
+    """The transcripts at some paths, of whatever format the installed distribution that reads files knows, one after the other.
+
+    Args:
+        paths: files or folders.
+
+    Yields:
+        transcripts, and sentences on what could not be read.
+
+    Raises:
+        TranscriptError: nothing is installed that reads files; says what to install.
+        PluginLoadError: what is installed cannot be used; names distribution, version and cause.
+    """
+    found = installed(FILES_GROUP).group(FILES_GROUP)
+    if not found:
+        raise TranscriptError('nothing is installed that reads transcripts of other frameworks; pip install "agentfp[check]"')
+    name, entries = next(iter(found.items()))
+    entry = the_one(name, entries)
+    for one in _call(entry, load(entry), {"paths": list(paths)}):
+        yield one if isinstance(one, Transcript) else str(one)
 
 
 def installed_judges() -> Mapping[str, tuple[Entry, ...]]:

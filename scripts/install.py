@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scripts import browser
 from scripts.workshop import CONSTRAINTS, ROOT, all_dev_requirements, distributions
 
 VENV = ROOT / ".venv"
@@ -105,6 +106,7 @@ def main() -> None:
     make_venv(find_uv())
     if not install():
         sys.exit("setup: installing failed, see above")
+    browser.ensure()
     say(f"{len(distributions())} distributions installed into {VENV.name}")
 
 

@@ -22,6 +22,7 @@ NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
     "mcp-serve": ("Serve an agent's tools to MCP clients.", 'pip install "agentfp[mcp]"'),
     "tell": ("Tell what happened in a run, in sentences.", 'pip install "agentfp[recording]"'),
     "verify": ("Check that a recording is what was written.", 'pip install "agentfp[recording]"'),
+    "view": ("Look at a run in the browser.", 'pip install "agentfp[view]"'),
 }
 """Commands of sister distributions: what they do, and what installs them."""
 _COMPLETION = ("install_completion", "show_completion")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, Message, Pause, Record, RecordFormatError, approve, tool
+from agentfp import Agent, Message, Pause, Record, RecordFormatError, RedactionPolicy, approve, tool
 from agentfp.events import Blob, Served
 from agentfp.plugin import Plugin, hookimpl
 from agentfp.testing import CountingIds, ScriptedModel, call
@@ -150,3 +150,20 @@ async def test_edits_of_several_plugins_are_played_in_their_order_live_and_from_
     assert kinds == ["string", "number", "number"]
     for number, request in enumerate(model.requests, 1):
         assert Record.from_lines(result.record.to_lines()).served_at(number) == request
+
+
+async def test_changed_calls_are_those_whose_request_cannot_be_rebuilt() -> None:
+    result = await agent_of(Keeping(script_of(3)), instructions="Be brief.").run("Go")
+    record = result.record
+    assert record.changed_calls() == ()
+    lines = list(record.to_lines())
+    first = next(index for index, line in enumerate(lines) if '"agentfp.tool.ended"' in line)
+    lines[first] = lines[first].replace('"content":"', '"content":"more than ', 1)
+    assert lines != list(record.to_lines())
+    changed = Record.from_lines(lines).changed_calls()
+    assert changed == tuple(range(2, len(record.of(Served)) + 1)), "the first call was served before the result was there"
+    other = [line.replace("Be brief.", "Be long.") if '"agentfp.context.blob"' in line else line for line in record.to_lines()]
+    assert Record.from_lines(other).changed_calls() == tuple(range(1, len(record.of(Served)) + 1)), "each was served that text"
+    masked = Record.from_lines(record.to_lines(policy=RedactionPolicy(content=True)))
+    with pytest.raises(RecordFormatError, match="redacted"):
+        masked.changed_calls()

@@ -9,7 +9,15 @@ import pytest
 
 from agentfp import ConfigError
 from agentfp.testing import PluginDist
-from agentfp.transcripts import PluginLoadError, installed_judges, installed_readers, make_judge
+from agentfp.transcripts import (
+    PluginLoadError,
+    Transcript,
+    TranscriptError,
+    installed_judges,
+    installed_readers,
+    make_judge,
+    read_transcripts,
+)
 
 PARTS = """
 from agentfp import ConfigError
@@ -39,6 +47,12 @@ class Judge:
         return []
 
 number = 7
+
+def files(paths):
+    from agentfp.transcripts import Transcript
+    for path in paths:
+        yield Transcript(id=str(path), messages=())
+        yield ValueError("the rest cannot be read")
 """
 
 
@@ -94,3 +108,16 @@ def test_two_distributions_that_bring_one_name_are_told(site: PluginDist) -> Non
         site(f"parts-{number}", entry_points={"agentfp.judges": {"judge": f"{module}:Judge"}}, modules={module: PARTS})
     with pytest.raises(PluginLoadError, match="uninstall all but one"):
         make_judge("judge")
+
+
+def test_files_are_read_by_what_is_installed_for_it(site: PluginDist) -> None:
+    with pytest.raises(TranscriptError, match=r'pip install "agentfp\[check\]"'):
+        list(read_transcripts(["a.json"]))
+    site("parts", entry_points={"agentfp.transcript_files": {"files": "some_files:files"}}, modules={"some_files": PARTS})
+    assert list(read_transcripts(["a.json"])) == [Transcript(id="a.json", messages=()), "the rest cannot be read"]
+
+
+def test_what_reads_files_and_fails_is_named(site: PluginDist) -> None:
+    site("parts", entry_points={"agentfp.transcript_files": {"files": "broken_files:broken"}}, modules={"broken_files": PARTS})
+    with pytest.raises(PluginLoadError, match="broken_files:broken"):
+        list(read_transcripts(["a.json"]))

@@ -1,0 +1,122 @@
+"""The lines of a file of JSON lines, by their places: read once from the front, and any one of them again, without holding the file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+BLOCK = 1 << 20
+_GZIP = b"\x1f\x8b"
+
+
+class Line(NamedTuple):
+    """One line.
+
+    Args:
+        number: from 1.
+        offset: where it begins in the file, in bytes.
+        text: its bytes, without the end of the line.
+        whole: whether the end of the line was there.
+    """
+
+    number: int
+    offset: int
+    text: bytes
+    whole: bool
+
+
+class LineFile:
+    """A file that grows at its end, or is complete.
+
+    Args:
+        path: the file; one packed by gzip is unpacked to a temporary file first.
+        progress: called with the bytes read so far and the size of the file.
+
+    Raises:
+        OSError: it cannot be opened or unpacked.
+    """
+
+    def __init__(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        self.path = path
+        self._progress = progress
+        with _open(path) as file:
+            self._file = os.dup(file.fileno())
+        self.close = weakref.finalize(self, os.close, self._file)  # also when the last reader lets go of it
+        self._position = 0
+        self._number = 0
+        self._identity = self._seen()
+
+    @property
+    def size(self) -> int:
+        """Its size now, in bytes."""
+        return os.fstat(self._file).st_size
+
+    @property
+    def was_replaced(self) -> bool:
+        """Whether what was read is no longer the file at the path: another took its place, or it was cut."""
+        return self.size < self._position or self._seen() != self._identity
+
+    def _seen(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:  # gone: what is open can still be read
+            return getattr(self, "_identity", None)
+        return found.st_dev, found.st_ino
+
+    def new_lines(self) -> Iterator[Line]:
+        """The lines that were not given yet. A last line without an end is given as not whole, and again when there is more of it."""
+        rest: list[bytes] = []
+        start = position = self._position
+        while block := os.pread(self._file, BLOCK, position):
+            position += len(block)
+            if b"\n" not in block:
+                rest.append(block)
+                continue
+            *lines, last = block.split(b"\n")
+            for text in lines:
+                if rest:
+                    text = b"".join([*rest, text])
+                    rest.clear()
+                self._number += 1
+                begin, start = start, start + len(text) + 1
+                self._position = start
+                yield Line(self._number, begin, text, True)
+            rest = [last] if last else []
+            if self._progress is not None:
+                self._progress(position, self.size)
+        if rest:
+            yield Line(self._number + 1, start, b"".join(rest), False)
+
+    def take_last(self, line: Line) -> None:
+        """Count a line without an end as read."""
+        self._number, self._position = line.number, line.offset + len(line.text)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Some bytes of the file; fewer where it ends before."""
+        parts: list[bytes] = []
+        while size > 0 and (part := os.pread(self._file, size, offset)):
+            parts.append(part)
+            offset, size = offset + len(part), size - len(part)
+        return b"".join(parts)
+
+
+def _open(path: Path) -> BinaryIO:
+    file = path.open("rb")
+    if file.read(2) != _GZIP:
+        return file
+    file.seek(0)
+    unpacked = tempfile.TemporaryFile()  # noqa: SIM115  # as long as it is looked at
+    try:
+        with file, gzip.GzipFile(fileobj=file) as packed:
+            while part := packed.read1(BLOCK):
+                unpacked.write(part)
+    except (EOFError, zlib.error):  # cut off or damaged: what is there is shown
+        pass
+    unpacked.flush()
+    return unpacked
