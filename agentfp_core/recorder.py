@@ -127,6 +127,7 @@ class RunRecorder:
             model: name of the model, where it is another one than the run's.
         """
         self._close_iteration()
+        self._ended = False
         self._iteration += 1
         self._calls += 1
         self.emit(IterationStart(self._iteration))
@@ -186,7 +187,7 @@ class RunRecorder:
             self.emit(IterationEnd(len(batch.calls) if batch is not None else 0))
 
     def end(self, status: RunStatus) -> None:
-        """The run is over; a second end is left out.
+        """The run is over, unless a further request goes out; a second end is left out.
 
         Args:
             status: how it ended.

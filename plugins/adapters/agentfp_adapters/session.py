@@ -87,7 +87,10 @@ class GateSession:
         """Whether a part of the conversation is not seen here; then nothing is sent back or refused."""
         self.asked = 0
         self._flagged = 0
-        self._calls = 0
+        self.calls = 0
+        """Requests that went out."""
+        self.answered = False
+        """Whether an answer went out."""
         self._index = EvidenceIndex(given=policy.settings.given)
         self._native: list[Any] = []
         self._messages: list[Message] = []
@@ -153,7 +156,7 @@ class GateSession:
             model: name of the model.
         """
         self.give(system)
-        self._calls += 1
+        self.calls += 1
         self._began = time.monotonic()
         if self._recorder is not None:
             pieces: list[tuple[str, str, Literal["system", "late"], str]] = [
@@ -192,6 +195,7 @@ class GateSession:
             verdict = self._not_judged(answer, error)
         if verdict.note is None:
             self._pending = message
+            self.answered = True
             self._hand_up(answer, verdict)
         return verdict
 
@@ -211,7 +215,7 @@ class GateSession:
         acting = acting_values(report, own.act_on)
         note = None
         if action == "revision-asked":
-            context = RecoveryContext(self.asked + 1, self._calls, self._request(), answer.text, acting)
+            context = RecoveryContext(self.asked + 1, self.calls, self._request(), answer.text, acting)
             note = revision_note(answer.text, acting, instruction(own.recovery_instruction, context))
             self.asked += 1
             self._flagged = len(acting)
@@ -254,16 +258,17 @@ class GateSession:
     # --- the recording ---
 
     def _file(self, fresh: Iterable[Message]) -> None:
+        """Put new messages on the record. The last reply is there once, though it may come back as several messages."""
         recorder, pending = self._recorder, self._pending
         assert recorder is not None
         self._pending = None
-        for message in fresh:
-            if pending is not None and _key(message) != _key(pending):
-                recorder.add(pending)
-            pending = None
-            recorder.add(message)
         if pending is not None:
             recorder.add(pending)
+        for message in fresh:
+            if pending is not None and _belongs_to(message, pending):
+                continue
+            pending = None
+            recorder.add(message)
 
     def _record_judgement(self, action: Action, report: EvidenceReport, answer: Answer, *, after_revision: bool) -> None:
         if self._recorder is None:
@@ -316,6 +321,11 @@ class GateSession:
 
 def _key(message: Message) -> tuple[Any, ...]:
     return message.role, message.content, message.tool_call_id, tuple((call.id, call.name) for call in message.tool_calls)
+
+
+def _belongs_to(message: Message, reply: Message) -> bool:
+    calls = {call.id for call in reply.tool_calls}
+    return message.role == "assistant" and message.content in reply.content and all(call.id in calls for call in message.tool_calls)
 
 
 def _same_data(one: str, other: str) -> bool:
