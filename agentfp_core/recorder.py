@@ -32,15 +32,34 @@ class RunRecorder:
         model: name of the model.
         run_id: id of the run; made when None.
         plugins: name and version of what stepped in.
+        within: the recorder of another run, and the call of it that this one runs in; the outer record holds this one then.
     """
 
     def __init__(
-        self, *, agent: str, provider: str, model: str, run_id: str | None = None, plugins: Iterable[tuple[str, str]] = ()
+        self,
+        *,
+        agent: str,
+        provider: str,
+        model: str,
+        run_id: str | None = None,
+        plugins: Iterable[tuple[str, str]] = (),
+        within: tuple[RunRecorder, str] | None = None,
     ) -> None:
-        self._run_id = run_id or uuid.uuid4().hex
+        run_id = run_id or uuid.uuid4().hex
         self._begun = time.monotonic_ns()
-        header = SegmentHeader(root_id=f"c_{self._run_id}", run_id=self._run_id, first_seq=0, started_ns=time.time_ns(), agent_id=agent)
-        self.record = Record().open_segment(header)
+        outer = None if within is None else within[0].record.headers[-1]
+        header = SegmentHeader(
+            root_id=f"c_{run_id}" if outer is None else outer.root_id,
+            run_id=run_id,
+            first_seq=0,
+            started_ns=time.time_ns(),
+            agent_id=agent,
+            path=() if outer is None or within is None else (*outer.path, within[1]),
+            parent_run=None if outer is None else outer.run_id,
+        )
+        self.record: Record = Record().open_segment(header)
+        if within is not None:
+            within[0].record.children[within[1]] = self.record
         self._state = RunState(header.root_id)
         self._model = (provider, model)
         self._iteration = self._turn = self._calls = 0
@@ -109,7 +128,9 @@ class RunRecorder:
         content_of = None
         if since is not None:
             took = (time.monotonic_ns() - since) // 1_000_000
-            content_of = self.emit(ToolEnded(outcome, took, message.content), call_id=call_id)
+            child = self.record.children.get(call_id or "")
+            run = None if child is None else child.run_id
+            content_of = self.emit(ToolEnded(outcome, took, message.content, child_run=run), call_id=call_id)
         self.emit(
             MessageAdded(
                 own, "tool", message.author, None if content_of is not None else message.content, content_of,

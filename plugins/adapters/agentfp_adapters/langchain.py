@@ -20,36 +20,27 @@ from agentfp.model import ToolSpec
 from agentfp.plugin import AnswerRefusedError, Message, ToolCall, Usage
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
 from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
-from agentfp_adapters.versions import require
+from agentfp_adapters.versions import Needs
 from agentfp_evidence import EvidenceReport, UnsupportedValuesError
 
-require(
-    "langchain",
-    ">=1.5,<2",
-    extra="langchain",
-    names=[
-        "langchain.agents.middleware.types:AgentMiddleware.wrap_model_call",
-        "langchain.agents.middleware.types:AgentMiddleware.awrap_model_call",
-        "langchain.agents.middleware.types:AgentMiddleware.wrap_tool_call",
-        "langchain.agents.middleware.types:ModelRequest.override",
-        "langchain.agents.structured_output:ToolStrategy",
-        "langchain_core.runnables.config:var_child_runnable_config",
-        "langgraph.runtime:get_runtime",
-        "langgraph.runtime:Runtime.control",
-        "langgraph.constants:TAG_NOSTREAM",
-    ],
-)
+_NEEDS = Needs("langchain", ">=1.5,<2", "langchain")
 
-from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
-from langchain.agents.structured_output import AutoStrategy, ToolStrategy
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.messages.ai import add_usage
-from langchain_core.outputs import ChatGeneration, LLMResult
-from langchain_core.runnables.config import var_child_runnable_config
-from langchain_core.tools import BaseTool
-from langgraph.constants import TAG_NOSTREAM
-from langgraph.runtime import get_runtime
+try:
+    from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain.agents.structured_output import AutoStrategy, ToolStrategy
+    from langchain_core.callbacks import BaseCallbackHandler
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.messages.ai import add_usage
+    from langchain_core.outputs import ChatGeneration, LLMResult
+    from langchain_core.runnables.config import var_child_runnable_config
+    from langchain_core.tools import BaseTool
+    from langgraph.constants import TAG_NOSTREAM
+    from langgraph.runtime import get_runtime
+except ImportError as error:
+    raise _NEEDS.unmet(error) from error
+
+_NEEDS.check(AgentMiddleware, "wrap_model_call", "awrap_model_call", "wrap_tool_call", "awrap_tool_call")
+_NEEDS.check(ModelRequest, "override")
 
 KEY = "evidence"
 """Under which a message's ``response_metadata`` holds what the gate says of it."""
@@ -251,9 +242,7 @@ class EvidenceCallback(BaseCallbackHandler):
         self._sessions: dict[UUID, dict[str, GateSession]] = {}
         self._open: dict[UUID, GateSession] = {}
 
-    def on_chain_start(
-        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any
-    ) -> None:
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any) -> None:
         """A graph or a node begins."""
         with self._lock:
             self._roots[run_id] = self._roots.get(parent_run_id, run_id) if parent_run_id is not None else run_id
@@ -353,9 +342,7 @@ def messages_of(message: BaseMessage, output_tools: Collection[str] = ()) -> Ite
         yield Message(id=str(message.id or "system"), role="system", content=_text(message.content), author="app")
     else:
         summary = message.additional_kwargs.get("lc_source") in _INTERNAL  # written by a model, though it stands as the person's
-        yield Message(
-            id=str(message.id or "user"), role="user", content=_text(message.content), author="library" if summary else "person"
-        )
+        yield Message(id=str(message.id or "user"), role="user", content=_text(message.content), author="library" if summary else "person")
 
 
 def _of_reply(reply: AIMessage, output_tools: Collection[str]) -> Iterator[Message]:

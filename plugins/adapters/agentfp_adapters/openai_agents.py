@@ -18,32 +18,24 @@ from agentfp.plugin import Usage as Tokens
 from agentfp_adapters.openai_items import answer_text, messages_of, reply_of
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
 from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
-from agentfp_adapters.versions import require
+from agentfp_adapters.versions import Needs
 from agentfp_evidence import EvidenceReport, UnsupportedValuesError
 
-require(
-    "openai-agents",
-    ">=0.24,<0.25",
-    extra="openai-agents",
-    names=[
-        "agents:Agent.clone",
-        "agents.models.interface:Model.get_response",
-        "agents.models.interface:Model.stream_response",
-        "agents.models.interface:Model._cleanup_on_run_end",
-        "agents.models._run_context:get_model_run_owner",
-        "agents:MultiProvider.get_model",
-        "agents.tool:FunctionTool.__copy__",
-        "agents:custom_span",
-    ],
-)
+_NEEDS = Needs("openai-agents", ">=0.24,<0.25", "openai-agents")
 
-from agents import Agent, FunctionTool, Handoff, ModelProvider, MultiProvider, custom_span, get_current_trace
-from agents.items import ModelResponse
-from agents.models._run_context import get_model_run_owner  # the SDK has no other name for the run that a model serves
-from agents.models.interface import Model
-from agents.usage import Usage
-from openai.types.responses import Response, ResponseCompletedEvent
-from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails, ResponseUsage
+try:
+    from agents import Agent, FunctionTool, Handoff, ModelProvider, MultiProvider, custom_span, get_current_trace
+    from agents.items import ModelResponse
+    from agents.models._run_context import get_model_run_owner  # the SDK has no other name for the run that a model serves
+    from agents.models.interface import Model
+    from agents.usage import Usage
+    from openai.types.responses import Response, ResponseCompletedEvent
+    from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails, ResponseUsage
+except ImportError as error:
+    raise _NEEDS.unmet(error) from error
+
+_NEEDS.check(Model, "get_response", "stream_response", "_cleanup_on_run_end")
+_NEEDS.check(Agent, "clone")
 
 AgentT = TypeVar("AgentT", bound=Agent[Any])
 
@@ -401,7 +393,7 @@ class _Within:
         finally:
             PARENT.reset(token)
 
-    def __agents_bind_function_tool__(self, tool: FunctionTool) -> _Within:  # noqa: PLW3201  # the SDK rebinds copies of a tool by it
+    def __agents_bind_function_tool__(self, tool: FunctionTool) -> _Within:  # the SDK rebinds copies of a tool by it
         bind = getattr(self._invoke, "__agents_bind_function_tool__", None)
         return self if bind is None else _Within(bind(tool), self._gate)
 

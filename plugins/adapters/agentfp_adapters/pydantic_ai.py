@@ -20,42 +20,35 @@ from agentfp.model import ToolSpec
 from agentfp.plugin import Message, ToolCall, Usage
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
 from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
-from agentfp_adapters.versions import require
+from agentfp_adapters.versions import Needs
 from agentfp_evidence import EvidenceReport, UnsupportedValuesError
 
-require(
-    "pydantic-ai-slim",
-    ">=2.68,<3",
-    extra="pydantic-ai",
-    names=[
-        "pydantic_ai.capabilities:AbstractCapability.get_wrapper_model",
-        "pydantic_ai.capabilities:AbstractCapability.before_model_request",
-        "pydantic_ai.capabilities:AbstractCapability.for_run",
-        "pydantic_ai.messages:ModelRequestAttempt",
-        "pydantic_ai.models:CompletedStreamedResponse",
-        "pydantic_ai.models.wrapper:WrapperModel",
-    ],
-)
+_NEEDS = Needs("pydantic-ai-slim", ">=2.68,<3", "pydantic-ai")
 
-from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelRequestAttempt,
-    ModelResponse,
-    NativeToolCallPart,
-    NativeToolReturnPart,
-    SystemPromptPart,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
-from pydantic_ai.models import CompletedStreamedResponse, Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
-from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.usage import RequestUsage
+try:
+    from pydantic_ai import RunContext
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelRequestAttempt,
+        ModelResponse,
+        NativeToolCallPart,
+        NativeToolReturnPart,
+        SystemPromptPart,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.models import CompletedStreamedResponse, Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.models.wrapper import WrapperModel
+    from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.usage import RequestUsage
+except ImportError as error:
+    raise _NEEDS.unmet(error) from error
+
+_NEEDS.check(AbstractCapability, "get_wrapper_model", "before_model_request", "wrap_tool_execute", "wrap_run", "for_run")
 
 KEY = "evidence"
 """Under which a response's ``metadata`` holds what the gate says of it."""

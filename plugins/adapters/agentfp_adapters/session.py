@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agentfp.events import AnswerDrafted, AnswerRefused
@@ -18,6 +20,7 @@ from agentfp_adapters.policy import GatePolicy
 from agentfp_adapters.spans import mark_span
 from agentfp_evidence import (
     Action,
+    Evidence,
     EvidenceIndex,
     EvidenceReport,
     RecoveryContext,
@@ -32,6 +35,7 @@ from agentfp_evidence import (
 
 _log = logging.getLogger("agentfp.adapters")
 _OWN = "evidence"
+_LONGEST_LITERAL = 1_000_000
 
 PARENT: ContextVar[tuple[GateSession, str] | None] = ContextVar("agentfp_adapters_parent", default=None)
 """The run and the tool call within which another run begins."""
@@ -100,11 +104,14 @@ class GateSession:
         self._pending: Message | None = None
         self._recorder: RunRecorder | None = None
         if policy.record is not None:
+            outer = self._outer_recorder()
+            within = None if outer is None or self._parent is None else (outer, self._parent[1])
             self._recorder = RunRecorder(
-                agent=agent or "agent", provider=framework, model=model, run_id=run_id, plugins=[(_OWN, "0.1.0")]
+                agent=agent or "agent", provider=framework, model=model, run_id=run_id, plugins=[(_OWN, Evidence.version)], within=within
             )
-            if self._parent is not None and self._parent[0]._recorder is not None:
-                self._parent[0]._recorder.record.children[self._parent[1]] = self._recorder.record
+
+    def _outer_recorder(self) -> RunRecorder | None:
+        return None if self._parent is None else self._parent[0]._recorder
 
     # --- what the model is shown ---
 
@@ -122,7 +129,7 @@ class GateSession:
             had = {_key(message) for message in self._messages}
             fresh = [message for message in fresh if _key(message) not in had]
         self._native = list(native)
-        self._index.add(fresh, nested=self._grounds_of(fresh))
+        self._index.add(map(_readable, fresh), nested=self._grounds_of(fresh))
         self._messages += fresh
         if self._recorder is not None:
             self._file(fresh)
@@ -315,12 +322,25 @@ class GateSession:
             self._recorder.add(self._pending)
             self._pending = None
         self._recorder.end(status)
-        if self._parent is None or self._parent[0]._recorder is None:
+        if self._outer_recorder() is None:
             self.policy.keep(self._recorder.record)
 
 
 def _key(message: Message) -> tuple[Any, ...]:
     return message.role, message.content, message.tool_call_id, tuple((call.id, call.name) for call in message.tool_calls)
+
+
+def _readable(message: Message) -> Message:
+    """A result as data where a framework wrote data down as Python does: ``{'price': 12}``."""
+    text = message.content
+    if message.role != "tool" or text[:1] not in ("{", "[") or len(text) > _LONGEST_LITERAL:
+        return message
+    try:
+        json.loads(text)
+    except ValueError:
+        with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return replace(message, content=json.dumps(ast.literal_eval(text), ensure_ascii=False))
+    return message
 
 
 def _belongs_to(message: Message, reply: Message) -> bool:

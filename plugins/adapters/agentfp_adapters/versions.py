@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 class AdapterVersionError(ImportError):
     """A framework is missing, or of a version whose interface is another one than the adapter needs."""
 
 
-def require(distribution: str, wanted: str, *, extra: str, names: Sequence[str]) -> None:
-    """Check that a framework has what an adapter uses.
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What an adapter needs of a framework.
 
     Args:
         distribution: its name on the package index.
-        wanted: the versions that the adapter was written for, in words.
-        extra: the extra that installs it.
-        names: what must be there, each as ``module:attribute.attribute``.
-
-    Raises:
-        AdapterVersionError: it is not installed, or lacks a name; says what is needed, what was found and what to install.
+        versions: those that the adapter was written for.
+        extra: the extra that installs them.
     """
-    try:
-        found = importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError as error:
-        msg = f"{distribution} is not installed and this adapter needs it ({wanted}): pip install 'agentfp-adapters[{extra}]'"
-        raise AdapterVersionError(msg, name=distribution) from error
-    missing = [name for name in names if not _is_there(name)]
-    if missing:
-        raise AdapterVersionError(
-            f"this adapter needs {distribution} {wanted}; found {found}, which lacks {', '.join(missing)}. "
-            f"pip install -U 'agentfp-adapters[{extra}]' installs versions that fit each other",
-            name=distribution,
-        )
 
+    distribution: str
+    versions: str
+    extra: str
 
-def _is_there(name: str) -> bool:
-    module, _, path = name.partition(":")
-    try:
-        found = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError):
-        return False
-    return True
+    def unmet(self, what: object) -> AdapterVersionError:
+        """The error that says what is needed, what was found and what to install.
+
+        Args:
+            what: what is missing, or the error that an import ended with.
+        """
+        install = f"pip install -U 'agentfp-adapters[{self.extra}]'"
+        try:
+            found = importlib.metadata.version(self.distribution)
+        except importlib.metadata.PackageNotFoundError:
+            msg = f"{self.distribution} is not installed, and this adapter needs {self.versions} of it: {install}"
+            return AdapterVersionError(msg, name=self.distribution)
+        needed = f"this adapter needs {self.distribution} {self.versions}; found {found}, which does not fit ({what})"
+        return AdapterVersionError(f"{needed}. {install} brings one that does", name=self.distribution)
+
+    def check(self, owner: type, *names: str) -> None:
+        """Check that a class has the methods and fields that the adapter uses.
+
+        Args:
+            owner: the class.
+            *names: what it must have.
+
+        Raises:
+            AdapterVersionError: it lacks one.
+        """
+        missing = [name for name in names if not hasattr(owner, name)]
+        if missing:
+            raise self.unmet(f"{owner.__name__} lacks {', '.join(missing)}")
