@@ -1,6 +1,7 @@
-"""The names for people who read transcripts of other frameworks or judge them."""
+"""The names for people who read transcripts of other frameworks, judge them, or record their runs."""
 
 from agentfp_core.errors import PluginLoadError, TranscriptError
+from agentfp_core.recorder import RunRecorder
 from agentfp_core.transcript_parts import installed_judges, installed_readers, make_judge, read_transcripts
 from agentfp_core.transcripts import (
     JudgedValue,
@@ -17,6 +18,7 @@ __all__ = [
     "JudgedValue",
     "Judgement",
     "PluginLoadError",
+    "RunRecorder",
     "Severity",
     "Transcript",
     "TranscriptError",

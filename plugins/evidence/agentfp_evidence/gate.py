@@ -10,11 +10,12 @@ from typing import Any, Literal
 import pydantic
 
 from agentfp.plugin import AnswerDraft, Event, MemoSource, Plugin, Refuse, Revise, Run, hookimpl
+from agentfp_evidence.deciding import acting_values, checked_event, decide
 from agentfp_evidence.errors import UnsupportedValuesError
-from agentfp_evidence.events import Action, EvidenceChecked
+from agentfp_evidence.events import EvidenceChecked
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.judging import judge_with
-from agentfp_evidence.ledger import READ, Ledger, rows_of
+from agentfp_evidence.ledger import READ, Ledger
 from agentfp_evidence.nested import grounded_texts
 from agentfp_evidence.options import EvidenceOptions, Profile, Shape
 from agentfp_evidence.report import EvidenceReport, EvidenceValue
@@ -151,13 +152,31 @@ class Evidence(Plugin):
             return None
         ledger: Ledger = run.memo(self)
         report = self._judge(ledger, draft, run)
-        acting = report.strong if self.settings.act_on == "strong" else (*report.strong, *report.weak)
+        own_settings: Evidence.Settings = self.settings
+        acting = acting_values(report, own_settings.act_on)
         asked = ledger.asked_in(run.turn)
-        action = self._action(report, acting, draft, asked, ledger.flagged)
+        action = decide(
+            report,
+            on_unsupported=own_settings.on_unsupported,
+            act_on=own_settings.act_on,
+            asked=asked,
+            flagged_before=ledger.flagged,
+            max_revisions=own_settings.max_revisions,
+            may_revise=draft.may_revise and not draft.stopped_early,
+        )
         own: str | None = None
         if action == "revision-asked":
             own = self._own_instruction(draft, run, acting, asked + 1)
-        run.emit(self._checked(report, action, run, after_revision=asked > 0))
+        run.emit(
+            checked_event(
+                report,
+                action,
+                on_unsupported=own_settings.on_unsupported,
+                act_on=own_settings.act_on,
+                after_revision=asked > 0,
+                turns=_turns(report, run),
+            )
+        )
         if action == "revision-asked":
             return Revise(revision_pieces(acting, own), key="values", max=self.settings.max_revisions)
         if action == "refused":
@@ -187,45 +206,10 @@ class Evidence(Plugin):
         index.add(fresh, failed=ledger.failed, nested=nested, passed=ledger.passed)
         return index
 
-    def _action(
-        self, report: EvidenceReport, acting: tuple[EvidenceValue, ...], draft: AnswerDraft, asked: int, flagged_before: int
-    ) -> Action:
-        if not report.unsupported:
-            return "grounded"
-        wish = self.settings.on_unsupported
-        if wish == "flag" or report.truncated or not acting:
-            return "flagged"
-        better = asked == 0 or len(acting) < flagged_before
-        if draft.may_revise and not draft.stopped_early and asked < self.settings.max_revisions and better:
-            return "revision-asked"
-        return "refused" if wish == "refuse" else "flagged"
-
     def _own_instruction(self, draft: AnswerDraft, run: Run[Any], acting: tuple[EvidenceValue, ...], attempt: int) -> str | None:
         request = next((m.content for m in reversed(run.history) if m.role == "user" and m.author == "person"), "")
         context = RecoveryContext(attempt, run.iteration, request, draft.text, acting)
         return instruction(self.settings.recovery_instruction, context)
-
-    def _checked(self, report: EvidenceReport, action: Action, run: Run[Any], *, after_revision: bool) -> EvidenceChecked:
-        counts = report.counts
-        now, before = _turns(report, run)
-        return EvidenceChecked(
-            action=action,
-            on_unsupported=self.settings.on_unsupported,
-            act_on=self.settings.act_on,
-            profile=report.profile,
-            after_revision=after_revision,
-            supported=counts["supported"],
-            unverifiable=counts["unverifiable"],
-            unsupported=counts["unsupported"],
-            strong=len(report.strong),
-            from_this_turn=now,
-            from_prior_turns=before,
-            results=report.results,
-            calls=report.calls,
-            truncated=report.truncated,
-            is_data=report.is_data,
-            **rows_of(report),
-        )
 
 
 def _exempt(entry: str) -> str | re.Pattern[str]:

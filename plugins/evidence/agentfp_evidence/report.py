@@ -196,7 +196,28 @@ class EvidenceReport:
             "results": self.results,
             "notes": list(self.notes),
             "truncated": self.truncated,
+            "is_data": self.is_data,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], answer: str = "") -> EvidenceReport:
+        """Read what :meth:`to_json` gave.
+
+        Args:
+            data: the JSON data.
+            answer: the text that was judged, which the data does not hold.
+        """
+        return cls(
+            answer=answer,
+            profile=data["profile"],
+            values=tuple(EvidenceValue(**{**value, "sources": _sources_of(value)}) for value in data["values"]),
+            tools=tuple(ToolNote(**note) for note in data["tools"]),
+            results=data["results"],
+            calls=data["calls"],
+            misattached=tuple(Misattachment(**{**m, "sources": _sources_of(m)}) for m in data["misattached"]),
+            truncated=data["truncated"],
+            is_data=data.get("is_data", False),
+        )
 
     def to_html(self) -> str:
         """The report as a page that stands alone: the answer with each value marked, and where each comes from."""
@@ -223,6 +244,10 @@ def _source_json(source: ValueSource) -> dict[str, Any]:
     if source.call_id is not None:
         data["call_id"] = source.call_id
     return data
+
+
+def _sources_of(data: Mapping[str, Any]) -> tuple[ValueSource, ...]:
+    return tuple(ValueSource(**source) for source in data["sources"])
 
 
 def _misattached_json(m: Misattachment) -> Mapping[str, Any]:

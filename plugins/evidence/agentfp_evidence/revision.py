@@ -63,6 +63,18 @@ def revision_pieces(unsupported: Sequence[EvidenceValue], own: str | None) -> li
     return [_FOUND, f"<unsupported>\n{data}\n</unsupported>", _TO_DO, *([own] if own else [])]
 
 
+def revision_note(draft: str, unsupported: Sequence[EvidenceValue], own: str | None = None) -> str:
+    """All that a model reads when its draft is sent back, in one text, for gates that drive the model themselves.
+
+    Args:
+        draft: what it wrote.
+        unsupported: the values in question.
+        own: the application's own instruction.
+    """
+    head = "An answer was drafted and is sent back for revision. It was not shown to anybody."
+    return "\n\n".join([head, f"<draft>\n{draft}\n</draft>", *revision_pieces(unsupported, own)])
+
+
 def instruction(wish: RecoveryInstruction | None, context: RecoveryContext) -> str | None:
     """The application's own instruction for a revision.
 

@@ -1,0 +1,1 @@
+"""What the gate adds to a model call in other frameworks."""

@@ -1,0 +1,444 @@
+"""The gate in agents of LangChain and graphs of LangGraph.
+
+``create_agent(..., middleware=[EvidenceMiddleware("revise")])`` judges each answer before the graph has it: a draft that is sent back
+is in no state and in no stream of messages; its tokens are added to the usage of the accepted message. With ``flag`` tokens stream
+live. For graphs built by hand there is :class:`EvidenceCallback`, which flags only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pydantic_core
+
+from agentfp.model import ToolSpec
+from agentfp.plugin import AnswerRefusedError, Message, ToolCall, Usage
+from agentfp_adapters.policy import GatePolicy, Recording, Wish
+from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
+from agentfp_adapters.versions import Needs
+from agentfp_evidence import EvidenceReport, UnsupportedValuesError
+
+_NEEDS = Needs("langchain", ">=1.5,<2", "langchain")
+
+try:
+    from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain.agents.structured_output import AutoStrategy, ToolStrategy
+    from langchain_core.callbacks import BaseCallbackHandler
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.messages.ai import add_usage
+    from langchain_core.outputs import ChatGeneration, LLMResult
+    from langchain_core.runnables.config import var_child_runnable_config
+    from langchain_core.tools import BaseTool
+    from langgraph.constants import TAG_NOSTREAM
+    from langgraph.runtime import get_runtime
+except ImportError as error:
+    raise _NEEDS.unmet(error) from error
+
+_NEEDS.check(AgentMiddleware, "wrap_model_call", "awrap_model_call", "wrap_tool_call", "awrap_tool_call")
+_NEEDS.check(ModelRequest, "override")
+
+KEY = "evidence"
+"""Under which a message's ``response_metadata`` holds what the gate says of it."""
+_MAX_RUNS = 10_000
+"""Runs whose state a middleware keeps; of those that failed nobody says that they are over."""
+_INTERNAL = frozenset({"summarization", "tool_emulation", "tool_selection"})
+"""What LangChain's own middleware says of its model calls, which answer nobody."""
+
+
+class EvidenceMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Judges the answers of an agent by where their values come from, and can have them revised or refused.
+
+    One object may serve many agents and many runs at once. The report stands in the message's ``response_metadata["evidence"]``;
+    :func:`evidence_of` reads it from a result.
+
+    Args:
+        on_unsupported: ``flag``, ``revise`` or ``refuse``.
+        record: a folder for recordings of the runs, or a function that takes each.
+        leave_out: names of agents whose replies are no answers, such as routers.
+        **settings: further settings of :class:`agentfp_evidence.Evidence`, such as ``act_on`` and ``exempt``.
+
+    Raises:
+        ConfigError: a setting does not fit.
+    """
+
+    def __init__(
+        self, on_unsupported: Wish = "flag", *, record: Recording = None, leave_out: Collection[str] = (), **settings: Any
+    ) -> None:
+        super().__init__()
+        self.tools = []
+        self.policy = GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings)
+        self._runs = _Runs(self.policy)
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> Any:
+        """Call the model until an answer is accepted."""
+        if _agent_name() in self.policy.leave_out:
+            return handler(request)
+        call = _Call(self._runs.here(), request)
+        with self._until_answered(call):
+            while True:
+                with _quiet(self.policy.holds):
+                    response = handler(call.ask())
+                if (accepted := call.judge(response)) is not None:
+                    return accepted
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> Any:
+        """Call the model until an answer is accepted."""
+        if _agent_name() in self.policy.leave_out:
+            return await handler(request)
+        call = _Call(self._runs.here(), request)
+        with self._until_answered(call):
+            while True:
+                with _quiet(self.policy.holds):
+                    response = await handler(call.ask())
+                if (accepted := call.judge(response)) is not None:
+                    return accepted
+
+    @contextmanager
+    def _until_answered(self, call: _Call) -> Iterator[None]:
+        try:
+            yield
+        except AnswerRefusedError:
+            self._runs.close()
+            raise
+        if call.answered:
+            self._runs.close()
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Let a run that begins within a tool know where it does."""
+        with self._within(request):
+            return handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Let a run that begins within a tool know where it does."""
+        with self._within(request):
+            return await handler(request)
+
+    @contextmanager
+    def _within(self, request: Any) -> Iterator[None]:
+        token = PARENT.set((self._runs.here(), request.tool_call["id"]))
+        try:
+            yield
+        finally:
+            PARENT.reset(token)
+
+
+class _Runs:
+    """The state of the runs that go on. LangGraph does not say when a run ends: its state goes with its answer, or its refusal."""
+
+    def __init__(self, policy: GatePolicy) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._open: OrderedDict[tuple[int, str], tuple[Any, GateSession]] = OrderedDict()
+
+    def here(self) -> GateSession:
+        """The state of the run that goes on here; agents in subgraphs have one of their own."""
+        key, control = self._key()
+        with self._lock:
+            found = self._open.get(key)
+            if found is None:
+                found = (control, GateSession(self._policy, framework="langchain", agent=_agent_name() or "agent"))
+                self._open[key] = found  # with the object that its key is the address of
+                while len(self._open) > _MAX_RUNS:
+                    self._open.popitem(last=False)
+            return found[1]
+
+    def close(self) -> None:
+        """The run that goes on here has its answer, or was refused one."""
+        with self._lock:
+            self._open.pop(self._key()[0], None)
+
+    def _key(self) -> tuple[tuple[int, str], Any]:
+        metadata = (var_child_runnable_config.get() or {}).get("metadata") or {}
+        place = str(metadata.get("langgraph_checkpoint_ns", "")).rpartition("|")[0]
+        control = get_runtime().control
+        return (id(control), place), control
+
+
+class _Call:
+    """One model call of a run, with the further ones that revisions of its reply make."""
+
+    def __init__(self, session: GateSession, request: ModelRequest[Any]) -> None:
+        self._session = session
+        self._request = request
+        self.answered = False
+        """Whether the reply was an answer, and went out."""
+        self._note: str | None = None
+        self._spent: Any = None
+        self._outputs = _output_tools(request.response_format)
+        session.read(request.messages, lambda message: messages_of(message, self._outputs))
+
+    def ask(self) -> ModelRequest[Any]:
+        """The next request."""
+        request = self._request
+        system = [request.system_message.text] if request.system_message is not None else []
+        model = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
+        self._session.called(system, lambda: _specs(request.tools), note=self._note, model=model if isinstance(model, str) else "")
+        if self._note is None:
+            return request
+        return request.override(messages=[*request.messages, HumanMessage(self._note)])
+
+    def judge(self, response: ModelResponse[Any]) -> ModelResponse[Any] | None:
+        """The response that goes out; None for one that is sent back."""
+        place = next((i for i, message in enumerate(response.result) if isinstance(message, AIMessage)), None)
+        if place is None:
+            return response
+        reply = response.result[place]
+        assert isinstance(reply, AIMessage)
+        answer = self._answer(reply, response.structured_response)
+        [said] = [message for message in messages_of(reply, self._outputs) if message.role == "assistant"]
+        verdict = self._session.replied(said, answer, usage=_usage(reply))
+        self._note = verdict.note
+        total = add_usage(self._spent, reply.usage_metadata)
+        if verdict.note is not None:
+            self._spent = total
+            return None
+        if verdict.action is not None:
+            self.answered = True
+            self._session.finish("answered")
+        result = list(response.result)
+        result[place] = _marked(reply, verdict, total if self._spent is not None else reply.usage_metadata)
+        return ModelResponse(result=result, structured_response=response.structured_response)
+
+    def _answer(self, reply: AIMessage, structured: Any) -> Answer | None:
+        if structured is not None:
+            data = pydantic_core.to_jsonable_python(structured)
+            schema = None if isinstance(structured, dict) else type(structured)
+            return Answer(data, pydantic_core.to_json(data).decode(), schema)
+        if reply.tool_calls or self._outputs:
+            return None
+        return Answer(str(reply.text), str(reply.text))
+
+
+class EvidenceCallback(BaseCallbackHandler):
+    """Flags answers in graphs that are built by hand: ``graph.invoke(..., config={"callbacks": [EvidenceCallback()]})``.
+
+    It looks at what a model is called with and what it replies, and changes nothing but the message's
+    ``response_metadata["evidence"]``; to have answers revised or refused, use :class:`EvidenceMiddleware`. One object may serve
+    many runs at once.
+
+    Args:
+        record: a folder for recordings of the runs, or a function that takes each.
+        leave_out: names of nodes whose replies are no answers, such as summarisers and routers.
+        **settings: further settings of :class:`agentfp_evidence.Evidence`, such as ``exempt``.
+
+    Raises:
+        ConfigError: a setting does not fit.
+    """
+
+    run_inline = True
+    """The report is on the message before the node has it."""
+
+    def __init__(self, *, record: Recording = None, leave_out: Collection[str] = (), **settings: Any) -> None:
+        self.policy = GatePolicy("flag", record=record, leave_out=leave_out, **settings)
+        self._lock = threading.Lock()
+        self._roots: dict[UUID, UUID] = {}
+        self._sessions: dict[UUID, dict[str, GateSession]] = {}
+        self._open: dict[UUID, GateSession] = {}
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any) -> None:
+        """A graph or a node begins."""
+        with self._lock:
+            self._roots[run_id] = self._roots.get(parent_run_id, run_id) if parent_run_id is not None else run_id
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        """A graph or a node is over."""
+        self._close(run_id, "answered")
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """A graph or a node failed."""
+        self._close(run_id, "failed")
+
+    def _close(self, run_id: UUID, status: Any) -> None:
+        with self._lock:
+            self._roots.pop(run_id, None)
+            sessions = self._sessions.pop(run_id, {})
+        for session in sessions.values():
+            session.finish(status)
+
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        invocation_params: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """A model is called."""
+        about = metadata or {}
+        node = str(about.get("langgraph_node", ""))
+        if node in self.policy.leave_out or about.get("lc_source") in _INTERNAL or len(messages) != 1:
+            return
+        with self._lock:
+            root = self._roots.get(parent_run_id, run_id) if parent_run_id is not None else run_id
+            sessions = self._sessions.setdefault(root, {})
+            if node not in sessions:
+                sessions[node] = GateSession(self.policy, framework="langgraph", agent=node or "agent")
+            session = self._open[run_id] = sessions[node]
+        session.read(messages[0], messages_of)
+        session.called([], list)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
+        """A model replied."""
+        with self._lock:
+            session = self._open.pop(run_id, None)
+        generation = response.generations[0][0] if response.generations and response.generations[0] else None
+        if session is None or not isinstance(generation, ChatGeneration) or not isinstance(generation.message, AIMessage):
+            return
+        reply = generation.message
+        answer = None if reply.tool_calls else Answer(str(reply.text), str(reply.text))
+        [said] = [message for message in messages_of(reply) if message.role == "assistant"]
+        verdict = session.replied(said, answer, usage=_usage(reply))
+        if verdict.report is not None:
+            reply.response_metadata = {**reply.response_metadata, KEY: _said(verdict)}
+        with self._lock:  # a model that is called outside of any graph or chain
+            alone = self._sessions.pop(run_id, {})
+        for one in alone.values():
+            one.finish("answered")
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """A model call failed."""
+        with self._lock:
+            self._open.pop(run_id, None)
+            alone = self._sessions.pop(run_id, {})
+        for one in alone.values():
+            one.finish("failed")
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------------------
+
+
+def messages_of(message: BaseMessage, output_tools: Collection[str] = ()) -> Iterator[Message]:
+    """Our messages of one of theirs.
+
+    Args:
+        message: the message.
+        output_tools: names of the tools by which the model gives a structured response: what it passes to them is what it says.
+    """
+    if isinstance(message, AIMessage):
+        yield from _of_reply(message, output_tools)
+    elif isinstance(message, ToolMessage):
+        if message.name not in output_tools:
+            yield Message(
+                id=str(message.id or message.tool_call_id),
+                role="tool",
+                content=_text(message.content),
+                author="tool",
+                tool_call_id=message.tool_call_id,
+                tool_name=message.name,
+                failed=message.status == "error",
+            )
+    elif isinstance(message, SystemMessage):
+        yield Message(id=str(message.id or "system"), role="system", content=_text(message.content), author="app")
+    else:
+        summary = message.additional_kwargs.get("lc_source") in _INTERNAL  # written by a model, though it stands as the person's
+        yield Message(id=str(message.id or "user"), role="user", content=_text(message.content), author="library" if summary else "person")
+
+
+def _of_reply(reply: AIMessage, output_tools: Collection[str]) -> Iterator[Message]:
+    given = [call for call in reply.tool_calls if call["name"] in output_tools]
+    calls = tuple(
+        ToolCall.make(call["name"], call["args"], id=str(call["id"])) for call in reply.tool_calls if call["name"] not in output_tools
+    )
+    blocks = reply.content if isinstance(reply.content, list) else ()
+    for block in blocks:  # what a tool of the provider found stands before what is said of it
+        if isinstance(block, dict) and str(block.get("type", "")).endswith("tool_result"):
+            text = pydantic_core.to_json(block.get("output", block.get("content")), fallback=str).decode()
+            yield Message(id="result", role="tool", content=text, author="tool")
+    text = pydantic_core.to_json(given[0]["args"]).decode() if given else str(reply.text)
+    yield Message(id=str(reply.id or "reply"), role="assistant", content=text, author="model", tool_calls=calls)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    texts = [block if isinstance(block, str) else block.get("text") for block in content]
+    found = [text for text in texts if isinstance(text, str)]
+    return "\n".join(found) if found or not content else pydantic_core.to_json(content, fallback=str).decode()
+
+
+def _output_tools(response_format: Any) -> frozenset[str]:
+    if isinstance(response_format, AutoStrategy):
+        response_format = ToolStrategy(response_format.schema)
+    if isinstance(response_format, ToolStrategy):
+        return frozenset(spec.name for spec in response_format.schema_specs)
+    return frozenset()
+
+
+def _specs(tools: Sequence[BaseTool | dict[str, Any]]) -> list[ToolSpec]:
+    named = [tool for tool in tools if isinstance(tool, BaseTool)]
+    return [tool_spec(tool.name, tool.description, _schema(tool)) for tool in named]
+
+
+def _schema(tool: BaseTool) -> Any:
+    schema: Any = tool.tool_call_schema
+    return schema if isinstance(schema, dict) else schema.model_json_schema()
+
+
+def _usage(reply: AIMessage) -> Usage:
+    usage = reply.usage_metadata
+    if usage is None:
+        return Usage()
+    details = usage.get("input_token_details") or {}
+    return Usage(usage["input_tokens"], usage["output_tokens"], details.get("cache_read"), details.get("cache_creation"))
+
+
+# --- what is handed on -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _quiet(held: bool) -> Iterator[None]:
+    """Keep the tokens of model calls within out of the streams of messages; the accepted message streams when its node has it."""
+    config = var_child_runnable_config.get()
+    if not held or config is None:
+        yield
+        return
+    token = var_child_runnable_config.set({**config, "tags": [*(config.get("tags") or ()), TAG_NOSTREAM]})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _agent_name() -> str:
+    config = var_child_runnable_config.get() or {}
+    return str((config.get("metadata") or {}).get("lc_agent_name") or "")
+
+
+def _said(verdict: Verdict) -> dict[str, Any]:
+    assert verdict.report is not None
+    return {"action": verdict.action, **verdict.report.to_json(), "answer": verdict.report.answer}
+
+
+def _marked(reply: AIMessage, verdict: Verdict, usage: Any) -> AIMessage:
+    update: dict[str, Any] = {"usage_metadata": usage}
+    if verdict.report is not None:
+        update["response_metadata"] = {**reply.response_metadata, KEY: _said(verdict)}
+    return reply.model_copy(update=update)
+
+
+def evidence_of(result: Any) -> EvidenceReport | None:
+    """The report on the last answer of a run; None when none was judged.
+
+    Args:
+        result: what a run returns: a state with ``messages``, a list of messages, or a message.
+    """
+    found = result["messages"] if isinstance(result, Mapping) else result
+    for message in reversed(found if isinstance(found, Sequence) else [found]):
+        said = message.response_metadata.get(KEY) if isinstance(message, AIMessage) else None
+        if said is not None:
+            return EvidenceReport.from_json(said, said["answer"])
+    return None
+
+
+__all__ = ["EvidenceCallback", "EvidenceMiddleware", "UnsupportedValuesError", "evidence_of", "messages_of"]

@@ -1,0 +1,91 @@
+"""Reads the items of OpenAI's Responses API, as inputs and as outputs: our messages of them, and the answer among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentfp.plugin import Message, ToolCall
+
+_FAILED = "An error occurred while running the tool."
+_TEXTS = ("input_text", "output_text", "text", "refusal")
+
+
+def messages_of(item: Any) -> Iterator[Message]:
+    """Our messages of one item.
+
+    Args:
+        item: an input item, as a mapping; or an output item.
+    """
+    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.model_dump(exclude_unset=True)
+    kind = data.get("type") or "message"
+    if kind == "message":
+        role = data.get("role")
+        if role in ("system", "developer"):
+            yield Message(id="system", role="system", content=_text(data.get("content")), author="app")
+        elif role == "user":
+            yield Message(id="user", role="user", content=_text(data.get("content")))
+        else:
+            yield Message(id="reply", role="assistant", content=_text(data.get("content")), author="model")
+    elif kind == "function_call":
+        call = ToolCall.make(str(data.get("name")), data.get("arguments"), id=str(data.get("call_id")))
+        yield Message(id="reply", role="assistant", content="", author="model", tool_calls=(call,))
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        yield _result(data, data.get("output"), str(data.get("call_id")))
+    elif kind == "mcp_call":
+        call = ToolCall.make(str(data.get("name")), data.get("arguments"), id=str(data.get("id")))
+        yield Message(id="reply", role="assistant", content="", author="model", tool_calls=(call,))
+        failed = data.get("error") is not None
+        yield _result(data, data.get("error") if failed else data.get("output"), str(data.get("id")), failed=failed)
+    elif kind in ("file_search_call", "code_interpreter_call"):
+        found = data.get("results") or data.get("outputs")
+        if found:
+            yield _result(data, found, None)
+
+
+def _result(data: Mapping[str, Any], output: Any, call_id: str | None, *, failed: bool = False) -> Message:
+    text = output if isinstance(output, str) else _text(output) or json.dumps(output, ensure_ascii=False, default=str)
+    failed = failed or text.startswith(_FAILED)
+    return Message(
+        id=call_id or str(data.get("id")), role="tool", content=text, author="tool", tool_call_id=call_id, tool_name=data.get("name"),
+        failed=failed,
+    )  # fmt: skip
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [part for part in content or () if isinstance(part, Mapping) and part.get("type", "text") in _TEXTS]
+    return "\n".join(str(part.get("text", part.get("refusal", ""))) for part in parts)
+
+
+def reply_of(output: Sequence[Any]) -> Message:
+    """One message of all items of a reply: what it says, and what it calls.
+
+    Args:
+        output: the output items.
+    """
+    read = [message for item in output for message in messages_of(item) if message.role == "assistant"]
+    texts = [message.content for message in read if message.content]
+    calls = tuple(call for message in read for call in message.tool_calls)
+    return Message(id="reply", role="assistant", content="\n".join(texts), author="model", tool_calls=calls)
+
+
+_NO_CALL = frozenset({"message", "reasoning", "file_search_call", "web_search_call", "code_interpreter_call", "mcp_call", "mcp_list_tools"})
+"""Items after which the run goes no further: messages, and what the provider has done already."""
+
+
+def answer_text(output: Sequence[Any]) -> str | None:
+    """The text of a reply that would be the answer; None where it calls a tool, hands off, or says nothing.
+
+    Args:
+        output: the output items.
+    """
+    if any(item.type not in _NO_CALL for item in output):
+        return None
+    said = [item for item in output if item.type == "message"]
+    if not said:
+        return None
+    texts = [part.text for part in said[-1].content if part.type == "output_text"]
+    return "".join(texts) or None

@@ -1,0 +1,172 @@
+"""What is special to LangChain and LangGraph: runs without an event loop, graphs by hand, summaries, structured responses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import SummarizationMiddleware
+from langchain.agents.structured_output import ProviderStrategy
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+
+from agentfp import Record
+from agentfp_adapters.langchain import EvidenceCallback, EvidenceMiddleware, UnsupportedValuesError, evidence_of, messages_of
+from agentfp_evidence import Evidence
+from tests.plugins.adapters.binding import Call, Peak, Reply, Scripted, Seen, lookup
+from tests.plugins.adapters.bound_langchain import BINDING, model_of
+
+ASK = "How busy is mds-07?"
+LOOK = Call("lookup", {"switch": "mds-07"})
+BAD = "mds-07 peaked at 42,100 IOPS."
+GOOD = "mds-07 peaked at 41,200 IOPS."
+
+
+def asked(text: str = ASK) -> Any:
+    return {"messages": [("user", text)]}
+
+
+def test_runs_without_an_event_loop_are_judged_too() -> None:
+    state = BINDING.agent(Scripted([LOOK, BAD, GOOD]), "revise").invoke(asked())
+    assert state["messages"][-1].text == GOOD
+    assert state["messages"][-1].response_metadata["evidence"]["action"] == "grounded"
+    with pytest.raises(UnsupportedValuesError):
+        BINDING.agent(Scripted([LOOK, BAD, BAD]), "refuse").invoke(asked())
+
+
+@pytest.mark.parametrize(("wish", "shown"), [("revise", GOOD), ("flag", BAD)])
+def test_streams_without_an_event_loop(wish: str, shown: str) -> None:
+    agent = BINDING.agent(Scripted([LOOK, BAD, GOOD]), wish)
+    chunks = [str(message.text) for message, _ in agent.stream(asked(), stream_mode="messages") if message.type.startswith("AI") or
+              message.type == "ai"]  # fmt: skip
+    assert "".join(chunks) == shown
+    assert (len([chunk for chunk in chunks if chunk]) > 1) == (wish == "flag")
+
+
+def test_state_goes_with_the_answer_and_with_the_refusal() -> None:
+    gate = EvidenceMiddleware("refuse")
+    agent = create_agent(model_of(Scripted([LOOK, GOOD, BAD, BAD])), tools=[tool(lookup)], middleware=[gate])
+    agent.invoke(asked())
+    with pytest.raises(UnsupportedValuesError):
+        agent.invoke(asked())
+    assert len(gate._runs._open) == 0
+
+
+def test_a_thread_with_a_checkpointer_keeps_its_evidence_and_gets_a_revision_each_turn() -> None:
+    agent = create_agent(
+        model_of(Scripted([LOOK, BAD, GOOD, BAD, GOOD])),
+        tools=[tool(lookup)],
+        middleware=[EvidenceMiddleware("refuse")],
+        checkpointer=InMemorySaver(),
+    )
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    assert agent.invoke(asked(), thread)["messages"][-1].text == GOOD
+    state = agent.invoke(asked("Again?"), thread)
+    assert state["messages"][-1].text == GOOD
+    assert [message.type for message in state["messages"]] == ["human", "ai", "tool", "ai", "human", "ai"]
+    assert "42,100" not in str(state)
+
+
+def test_a_summary_that_a_model_wrote_grounds_nothing() -> None:
+    def summarise(seen: Seen) -> Reply:
+        return "The twin is mds-99 with 77,300 IOPS."
+
+    agent = create_agent(
+        model_of(Scripted(["mds-99 has 77,300 IOPS."])),
+        tools=[],
+        middleware=[
+            SummarizationMiddleware(model=model_of(summarise), trigger=("messages", 2), keep=("messages", 1)),
+            EvidenceMiddleware("flag"),
+        ],
+    )
+    state = agent.invoke({"messages": [("user", "Hello."), ("assistant", "Hello."), ("user", "How busy is the twin?")]})
+    assert "77,300" in str(state["messages"][0].content)
+    found = evidence_of(state)
+    assert found is not None
+    assert set(found.unsupported) == {"mds-99", "77,300 IOPS"}
+
+
+def test_a_structured_response_of_the_provider_is_judged_field_by_field() -> None:
+    script = Scripted([LOOK, '{"switch": "mds-07", "peak_iops": 42100}', '{"switch": "mds-07", "peak_iops": 41200}'])
+    agent = create_agent(
+        model_of(script), tools=[tool(lookup)], middleware=[EvidenceMiddleware("refuse")], response_format=ProviderStrategy(Peak)
+    )
+    state = agent.invoke(asked())
+    assert state["structured_response"].peak_iops == 41_200
+    found = evidence_of(state)
+    assert found is not None
+    assert [value.path for value in found.values] == ["$.switch", "$.peak_iops"]
+
+
+class State(TypedDict):
+    """The state of the graph by hand."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    route: str
+
+
+def graph_of(script: Scripted) -> Any:
+    model, router = model_of(script), model_of(lambda seen: "Route RX-9901.")
+
+    def choose(state: State) -> Any:
+        return {"route": str(router.invoke(state["messages"]).text)}
+
+    def answer(state: State) -> Any:
+        return {"messages": [model.invoke([SystemMessage("Serve desk Q-4471."), *state["messages"]])]}
+
+    def look(state: State) -> Any:
+        [call] = state["messages"][-1].tool_calls  # type: ignore[union-attr]
+        return {"messages": [ToolMessage(str(lookup(**call["args"])), tool_call_id=call["id"], name=call["name"])]}
+
+    graph: Any = StateGraph(State)
+    graph.add_node("choose", choose)
+    graph.add_node("answer", answer)
+    graph.add_node("look", look)
+    graph.add_edge(START, "choose")
+    graph.add_edge("choose", "answer")
+    graph.add_edge("look", "answer")
+    graph.add_conditional_edges("answer", lambda state: "look" if state["messages"][-1].tool_calls else END)
+    return graph.compile()
+
+
+def test_answers_in_a_graph_by_hand_are_flagged(tmp_path: Path) -> None:
+    callback = EvidenceCallback(leave_out=["choose"], record=tmp_path)
+    state = graph_of(Scripted([LOOK, BAD])).invoke(asked(), {"callbacks": [callback]})
+    assert state["messages"][-1].text == BAD
+    found = evidence_of(state)
+    assert found is not None
+    assert found.unsupported == ("42,100 IOPS",)
+    [file] = tmp_path.iterdir()
+    assert [message.role for message in Record.load(file).history] == ["system", "user", "assistant", "tool", "assistant"]
+    assert [report.unsupported for report in Evidence.reports(file)] == [("42,100 IOPS",)]
+    assert not callback._sessions
+    assert not callback._roots
+
+
+def test_every_node_is_judged_unless_it_is_left_out() -> None:
+    reports: list[Any] = []
+    callback = EvidenceCallback(record=lambda record: reports.extend(Evidence.reports(record)))
+    graph_of(Scripted([GOOD])).invoke(asked(), {"callbacks": [callback]})
+    assert {text for report in reports for text in report.unsupported} >= {"RX-9901"}
+
+
+def test_a_model_by_itself_is_flagged_through_the_callback() -> None:
+    reply = model_of(Scripted([BAD])).invoke([HumanMessage(ASK)], {"callbacks": [EvidenceCallback()]})
+    found = evidence_of(reply)
+    assert found is not None
+    assert found.unsupported == ("42,100 IOPS",)
+
+
+def test_results_that_failed_ground_nothing_and_those_of_the_providers_tools_do() -> None:
+    [failed] = messages_of(ToolMessage("QX-7788", tool_call_id="c1", status="error"))
+    assert failed.failed
+    found, said = messages_of(
+        AIMessage(content=[{"type": "server_tool_result", "tool_call_id": "s1", "output": "7 bikes"}, {"type": "text", "text": "Seven."}])
+    )
+    assert (found.role, found.content) == ("tool", '"7 bikes"')
+    assert said.content == "Seven."

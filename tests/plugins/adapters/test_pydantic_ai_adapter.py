@@ -1,0 +1,133 @@
+"""What is special to Pydantic AI: rejected attempts, output modes, its streams, its retries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent, ModelRetry, NativeOutput, UsageLimits
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UsageLimitExceeded
+from pydantic_ai.messages import ModelRequest, ModelResponse, RetryFeedbackPart, TextPart
+
+from agentfp_adapters.pydantic_ai import EvidenceGate, evidence_of
+from tests.plugins.adapters.binding import Call, Peak, Scripted, Seen
+from tests.plugins.adapters.bound_pydantic_ai import BINDING, model_of
+
+pytestmark = pytest.mark.anyio
+ASK = "How busy is mds-07?"
+LOOK = Call("lookup", {"switch": "mds-07"})
+BAD = "mds-07 peaked at 42,100 IOPS."
+GOOD = "mds-07 peaked at 41,200 IOPS."
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_a_draft_stands_on_the_accepted_response_as_a_rejected_attempt() -> None:
+    result = await BINDING.agent(Scripted([LOOK, BAD, GOOD]), "revise").run(ASK)
+    last = result.all_messages()[-1]
+    assert isinstance(last, ModelResponse)
+    assert [attempt.outcome for attempt in last.failed_attempts or ()] == ["rejected"]
+    assert last.usage.input_tokens == 10
+    assert last.metadata is not None
+    assert last.metadata["evidence"]["action"] == "grounded"
+    assert result.usage.input_tokens == 30
+
+
+async def test_limits_count_drafts() -> None:
+    agent = BINDING.agent(Scripted([LOOK, BAD, GOOD]), "revise")
+    with pytest.raises(UsageLimitExceeded):
+        await agent.run(ASK, usage_limits=UsageLimits(total_tokens_limit=30))
+
+
+async def test_the_report_survives_the_messages_being_stored() -> None:
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+    result = await BINDING.agent(Scripted([LOOK, BAD]), "flag").run(ASK)
+    loaded = ModelMessagesTypeAdapter.validate_json(result.all_messages_json())
+    assert evidence_of(loaded) == evidence_of(result)
+
+
+async def test_run_stream_holds_text_too() -> None:
+    agent = BINDING.agent(Scripted([LOOK, BAD, GOOD]), "revise")
+    async with agent.run_stream(ASK) as result:
+        shown = [text async for text in result.stream_text(delta=True, debounce_by=None)]
+    assert "".join(shown) == GOOD
+    found = evidence_of(result)
+    assert found is not None
+    assert found.standing == "supported"
+
+
+async def test_a_native_output_is_judged_field_by_field() -> None:
+    script = Scripted(['{"switch": "mds-07", "peak_iops": 42100}', '{"switch": "mds-07", "peak_iops": 41200}'])
+    agent = Agent(model_of(script), output_type=NativeOutput(Peak), capabilities=[EvidenceGate("revise", given=["41,200 IOPS"])], retries=0)
+    agent.model.profile["supports_json_schema_output"] = True  # type: ignore[union-attr,index]
+    result = await agent.run(ASK)
+    assert result.output.peak_iops == 41_200
+    assert len(script.requests) == 2
+
+
+async def test_words_of_the_framework_that_quote_the_model_ground_nothing() -> None:
+    script = Scripted(["mds-99 has 77,300 IOPS.", "Still: mds-99 has 77,300 IOPS."])
+    agent = Agent(model_of(script), capabilities=[EvidenceGate("flag")])
+    refused: list[str] = []
+
+    @agent.output_validator
+    def once(text: str) -> str:
+        if not refused:
+            refused.append(text)
+            raise ModelRetry(f"Do not say {text}")
+        return text
+
+    result = await agent.run("How busy is the twin?")
+    assert any(
+        isinstance(part, RetryFeedbackPart)
+        for message in result.all_messages()
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+    )
+    found = evidence_of(result)
+    assert found is not None
+    assert set(found.unsupported) == {"mds-99", "77,300 IOPS"}
+
+
+async def test_system_prompts_and_instructions_are_given() -> None:
+    agent = Agent(model_of(Scripted(["Ask desk Q-4471, ext. 5512."])), system_prompt="Desk Q-4471.", instructions="Extension 5512.",
+                  capabilities=[EvidenceGate("refuse")])  # fmt: skip
+    found = evidence_of(await agent.run("Whom do I ask?"))
+    assert found is not None
+    assert found.standing == "supported"
+
+
+async def test_the_gate_sees_what_other_capabilities_leave_of_the_conversation_and_forgets_nothing_of_the_run() -> None:
+    """A history processor drops the tool's result; it was served in this run, so what it says stays evidence."""
+
+    class Short(AbstractCapability[Any]):
+        async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+            if len(request_context.messages) > 3:
+                request_context.messages = request_context.messages[-1:]
+            return request_context
+
+    def script(seen: Seen) -> Any:
+        steps.append(seen)
+        return [LOOK, Call("lookup", {"switch": "mds-08"}, "c2"), GOOD][len(steps) - 1]
+
+    steps: list[Seen] = []
+    agent = Agent(model_of(script), capabilities=[Short(), EvidenceGate("refuse")])
+    from tests.plugins.adapters.binding import lookup
+
+    agent.tool_plain(lookup)
+    result = await agent.run(ASK)
+    assert result.output == GOOD
+
+
+def test_a_response_without_text_or_calls_is_no_answer() -> None:
+    from agentfp_adapters.pydantic_ai import messages_of
+
+    [reply] = messages_of(ModelResponse(parts=[]))
+    assert reply.content == ""
+    [reply] = messages_of(ModelResponse(parts=[TextPart("a"), TextPart("b")]))
+    assert reply.content == "ab"
