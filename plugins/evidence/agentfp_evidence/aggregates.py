@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from agentfp_evidence.columns import Rows, flat_numbers, is_number, rows_in
+from agentfp_evidence.columns import Rows, flat_numbers, is_number, records_of, rows_of
 from agentfp_evidence.context import LABELS, label_around, speaks_of
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
@@ -54,12 +54,10 @@ class Aggregates:
     def all(self) -> list[Aggregate]:
         """The aggregates of all results."""
         for source in self._pending:
-            for i, data in enumerate(source.reading.data):
-                root: Node = None if i == 0 else (None, i)
-                if isinstance(data, (dict, list)):
-                    for rows in rows_in(data, source, root):
-                        self._take(_of_rows(rows))
-                    self._take(_of_objects(data, source, root))
+            for rows in rows_of(source):
+                self._take(_of_rows(rows))
+            for data, root in records_of(source):
+                self._take(_of_objects(data, source, root))
         self._pending.clear()
         return self._found
 

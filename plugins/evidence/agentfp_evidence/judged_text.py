@@ -12,6 +12,7 @@ from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
 from agentfp_evidence.context import gives_advice, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
+from agentfp_evidence.deriving import Deriver
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.index import EvidenceIndex, Posting, places
 from agentfp_evidence.lexicon import language_of
@@ -27,6 +28,7 @@ from agentfp_evidence.numbers import Number, in_language
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
+from agentfp_evidence.row_names import RowNames
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
 from agentfp_evidence.spelled import spelled_in
@@ -41,6 +43,8 @@ MAX_WORKED_OUT = 120
 """Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
 MAX_AROUND = 100
 """Values before and behind one that it may be worked out from."""
+MAX_STEPS = 4
+"""Values worked out from values that are worked out themselves."""
 MAX_EARLIER = 12
 """Earlier answers that are asked how they worked a value out."""
 
@@ -62,6 +66,7 @@ class Ladder:
         self.offsets = index.facet(Offsets)
         self.aggregates = index.facet(Aggregates)
         self.quotes = index.facet(QuoteFacet)
+        self.names = index.facet(RowNames)
 
     def earlier(self, token: str) -> list[tuple[int, str]]:
         """Earlier answers that hold a token, latest first."""
@@ -254,6 +259,7 @@ class JudgedText:
                     judged[i] = (mention, found)
         self._counts = words_as_counts(self._text)
         counts = [*self._counts, *list_lengths(self._table)]
+        self._deriver = Deriver(self._table, self._ladder.names, self._text, self._counts)
         left = self._work_all_out(judged, left, counts)
         restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
         for i, found in restated.items():
@@ -267,7 +273,7 @@ class JudgedText:
 
     def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
         """Work out what can be, twice where one result serves another; what is left then."""
-        for _ in range(2):
+        for _ in range(MAX_STEPS):
             before = left = [i for i in left if judged[i][1].verdict == "unsupported"]
             for i in left:
                 self._work_out(judged, i, counts)
@@ -311,6 +317,7 @@ class JudgedText:
         small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
         found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
         found = found or find_remainder(self._table, self._text, mention.number, operands)
+        found = found or self._deriver.find(mention.number, operands)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)

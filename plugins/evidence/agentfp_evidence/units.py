@@ -28,10 +28,13 @@ _EXACT: dict[str, Unit] = {}
 """By symbol as written."""
 _WORDS: dict[str, Unit] = {}
 """By word in lower case."""
+_NAMED: dict[str, Unit] = {}
+"""By canonical name."""
 
 
 def _add(name: str, dimension: str, factor: Fraction | int | str, symbols: str = "", words: str = "") -> None:
     unit = Unit(name, dimension, Fraction(factor))
+    _NAMED[name] = unit
     for symbol in symbols.split():
         _EXACT[symbol] = unit
     for word in words.split():
@@ -79,6 +82,9 @@ _add("lb", "mass", "45359237/100000000", "lb lbs", "pounds pound")
 _add("oz", "mass", "28349523125/1000000000000", "oz", "ounces ounce")
 _add("ml", "volume", "1/1000", "ml mL", "milliliters millilitres milliliter")
 _add("l", "volume", 1, "L", "liters litres liter litre litern")
+_add("m²", "area", 1, "m² m2 sqm", "sqm")
+_add("ha", "area", 10_000, "ha", "hectares hectare hektar")
+_add("kcal", "food energy", 1, "kcal", "kilocalories")
 _add("Hz", "frequency", 1, "Hz")
 _add("MHz", "frequency", 10**6, "MHz")
 _add("GHz", "frequency", 10**9, "GHz")
@@ -129,7 +135,9 @@ def unit_of(text: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def unit_of_key(key: str) -> Unit | None:
-    """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``."""
+    """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, and ``size [GB]`` as tables of text are read."""
+    if key.endswith("]"):
+        return _NAMED.get(key[key.rfind("[") + 1 : -1])
     head, _, tail = key.replace("-", "_").rpartition("_")
     if not head and not tail.islower():
         at = max((i for i, c in enumerate(tail) if c.isupper()), default=0)

@@ -1,0 +1,210 @@
+"""From what the numbers of an answer may be worked out: its sentence, the rows and fields that the sentence names, what stands near."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from agentfp_evidence.arithmetic import Operand
+from agentfp_evidence.columns import flat_numbers
+from agentfp_evidence.context import LABELS, label_around, names_field, sentence_around
+from agentfp_evidence.entries import words_of_key
+from agentfp_evidence.index import Posting
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.reckoning import Result, Term, first_hit, reckon
+from agentfp_evidence.row_names import NamedRow, RowNames
+from agentfp_evidence.table import Table
+from agentfp_evidence.units import PERCENT, agree, unit_of_key
+from agentfp_evidence.verdict import Verdict
+
+MAX_ROWS_NAMED = 4
+_JUST_BEFORE = 3
+_NEAR_BEFORE, _NEAR_BEHIND = 6, 2
+_FEW = 30
+"""Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
+_EACH = re.compile(
+    r"\b(?:per|each|apiece|every|an? (?:night|day|week|month|year|glass|person|piece|head)|times|x|double|twice|half|share|split"
+    r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(r"\b(?:makes?|making|adds?|comes?|bring\w*|plus|with|including|zusammen|macht|ergibt)\b", re.IGNORECASE)
+_LESS = re.compile(
+    r"\b(?:above|below|over|under|older|younger|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
+    r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
+    re.IGNORECASE,
+)
+_PLAIN = frozenset({"sum", "product", "ratio"})
+_PERCENT = frozenset({"percent"})
+
+
+class _Around(NamedTuple):
+    """What a sentence stands for."""
+
+    sentence: list[Term]
+    fields: list[Term]
+    rows: list[list[NamedRow]]
+
+
+class Deriver:
+    """Finds how the numbers of one text follow from others.
+
+    Args:
+        table: the evidence.
+        names: the rows of the results by their texts.
+        text: the answer, folded.
+        counts: numbers in words.
+    """
+
+    def __init__(self, table: Table, names: RowNames, text: str, counts: Sequence[Operand]) -> None:
+        self._table = table
+        self._names = names
+        self._text = text
+        self._counts = counts
+        self._rows: dict[tuple[int, int], list[tuple[int, NamedRow]]] = {}
+        self._few: list[tuple[Term, tuple[str, ...]]] | None = None
+
+    def find(self, number: Number, operands: Sequence[Operand]) -> Verdict | None:
+        """How a number follows from others, where that is hardly an accident.
+
+        Args:
+            number: the number that stands nowhere.
+            operands: the grounded numbers of the answer.
+        """
+        around = self._around(number, operands)
+        for hows in self._hows(number):
+            for terms, others in self._rings(number, operands, around):
+                found = reckon(number, terms, hows, others)
+                if found is not None:
+                    return _verdict(number, found)
+        for results in _of_rows(number, around):
+            found = first_hit(number, results)
+            if found is not None:
+                return _verdict(number, found)
+        return None
+
+    def _hows(self, number: Number) -> list[frozenset[str]]:
+        """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
+        if number.unit is PERCENT:
+            return [_PERCENT]
+        first, last = sentence_around(self._text, number.start, number.end)
+        label = label_around(self._text, number.start, number.end)
+        said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
+        if _EACH.search(label):
+            said |= {"product", "ratio"}
+        if _ADDS.search(label):
+            said.add("sum")
+        all_ = set(_PLAIN)
+        if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
+            all_.add("difference")
+        return [frozenset(said), frozenset(all_)] if said else [frozenset(all_)]
+
+    def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
+        first, last = sentence_around(self._text, number.start, number.end)
+        own = [_term(o) for o in operands if first <= o.start < last]
+        counts = [_term(c, count=True) for c in self._counts if first <= c.start < last]
+        named = self._named(first, last)
+        before = [(at, row) for at, row in named if first + at < number.start]
+        behind = [(at, row) for at, row in named if first + at >= number.end]
+        rows = [[row for at, row in before if at == before[-1][0]]] if before else []
+        rows += [[row for at, row in behind if at == behind[0][0]]] if behind else []
+        everything = [row for _, row in named]
+        if len(everything) > max((len(group) for group in rows), default=0):
+            rows.append(everything)
+        sentence = self._text[first:last]
+        fields = [term for term, words in self._few_numbers() if names_field(sentence, words)]
+        return _Around([*own, *counts], fields, [group for group in rows if 0 < len(group) <= MAX_ROWS_NAMED])
+
+    def _rings(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[tuple[list[Term], list[Term]]]:
+        """The sets of terms to reckon with, what is most likely first."""
+        before = [o for o in operands if o.end <= number.start]
+        behind = [o for o in operands if o.start >= number.end]
+        yield around.sentence, []
+        if len(before) > 1:
+            yield [_term(o) for o in before[-_JUST_BEFORE:]], []
+        near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
+        for rows in around.rows:
+            if len(rows) == 1:
+                yield _of_row(rows[0]), [*around.sentence, *near]
+        few = [term for term, _ in self._few_numbers()]
+        yield [*around.sentence, *around.fields], []
+        yield [*around.sentence, *around.fields], near
+        yield near, []
+        yield [*around.sentence, *around.fields], few
+
+    def _named(self, first: int, last: int) -> list[tuple[int, NamedRow]]:
+        found = self._rows.get((first, last))
+        if found is None:
+            found = self._rows[first, last] = self._names.named_in(self._text[first:last])
+        return found
+
+    def _few_numbers(self) -> list[tuple[Term, tuple[str, ...]]]:
+        """The numbers of a conversation that holds only few, and the words that name each."""
+        if self._few is None:
+            distinct: dict[tuple[float, object], tuple[Term, tuple[str, ...]]] = {}
+            for value, posting in self._table.between(-1e300, 1e300):
+                if not posting.part and value not in (0, 1):
+                    term = Term(value, posting.unit, (posting.where(),))
+                    distinct.setdefault((value, posting.unit), (term, _name(posting)))
+                    if len(distinct) > _FEW:
+                        break
+            self._few = list(distinct.values()) if len(distinct) <= _FEW else []
+        return self._few
+
+
+def _of_rows(number: Number, around: _Around) -> Iterator[list[Result]]:
+    """What the named rows give along themselves, and against each other or the ends of their columns."""
+    unit = number.unit
+    if unit is PERCENT:
+        return
+    for rows in around.rows:
+        along: list[Result] = []
+        ends: list[Result] = []
+        for row in rows:
+            terms = [t for t in _of_row(row) if agree(t.unit, unit)]
+            if len(terms) >= 3 and len({t.unit for t in terms}) == 1:
+                along.append(Result("sum", sum(t.value for t in terms), f"sum of {terms[0].name} to {terms[-1].name}", tuple(terms)))
+            for term in terms:
+                column = [n[term.name] for r in row.rows.rows if term.name in (n := flat_numbers(r))]
+                ends.extend(r for end in (max(column), min(column)) for r in _between(term, term._replace(value=end)))
+        yield along
+        across: list[Result] = []
+        for a, b in itertools.combinations(rows, 2):
+            mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
+            shared = [name for name in mine if name in other and agree(mine[name].unit, unit)]
+            across.extend(r for name in shared for r in _between(mine[name], other[name]))
+        yield across
+        yield ends
+
+
+def _name(posting: Posting) -> tuple[str, ...]:
+    """The words by which a result names a number: its key, or what stands before it on its line."""
+    node = posting.node
+    while node is not None:
+        node, key = node
+        if isinstance(key, str):
+            return words_of_key(key)
+    text = posting.source.text
+    line = text.rfind("\n", max(0, posting.start - 80), posting.start) + 1
+    return words_of_key(text[max(line, posting.start - 60) : posting.start])
+
+
+def _of_row(row: NamedRow) -> list[Term]:
+    place = Posting(row.rows.source, row.rows.node).where()
+    return [Term(value, unit_of_key(key), (place,), key) for key, value in row.numbers.items()]
+
+
+def _between(a: Term, b: Term) -> Iterator[Result]:
+    if a.value != b.value:
+        high, low = max(a.value, b.value), min(a.value, b.value)
+        yield Result("difference", high - low, f"{high:g} - {low:g}, {a.name}", (a, b))
+
+
+def _term(operand: Operand, count: bool = False) -> Term:
+    return Term(operand.value, operand.unit, operand.sources, count=count)
+
+
+def _verdict(number: Number, found: Result) -> Verdict:
+    sources = tuple(dict.fromkeys(s for t in found.terms for s in t.sources[:2]))[:4]
+    return Verdict("supported", found.how, f"{number.readings[0]} = {found.written}", sources)

@@ -1,0 +1,207 @@
+"""Numbers worked out from a few others, accepted only where that is hardly an accident.
+
+Among enough numbers some two always give a third one. So what a set of terms can give is counted first: a number is called derived
+where so few results of the set are of its size, and it is stated so exactly, that a made-up number would hardly have hit one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from agentfp.transcripts import ValueSource
+from agentfp_evidence.magnitudes import quantum_of
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
+
+MAX_TERMS = 14
+MAX_RISK = 0.03
+"""Made-up numbers of a hundred that may pass for derived ones."""
+
+
+_EXACT = frozenset({"sum", "difference"})
+"""What is not rounded, unless the answer says so."""
+
+
+class Term(NamedTuple):
+    """A number that others may be worked out from.
+
+    Args:
+        value: the number.
+        unit: its unit.
+        sources: where it comes from.
+        name: what it is called, for the derivation.
+        count: it only counts something, so it multiplies and divides, and nothing is added to it.
+    """
+
+    value: float
+    unit: Unit | None
+    sources: tuple[ValueSource, ...] = ()
+    name: str = ""
+    count: bool = False
+
+
+class Result(NamedTuple):
+    """What some terms give."""
+
+    how: str
+    value: float
+    written: str
+    terms: tuple[Term, ...]
+
+
+def reckon(
+    number: Number, terms: Sequence[Term], hows: frozenset[str], others: Sequence[Term] = (), *, max_risk: float = MAX_RISK
+) -> Result | None:
+    """How a number follows from some terms, where that is no accident.
+
+    Args:
+        number: the number of the answer.
+        terms: what it may be worked out from; the first :data:`MAX_TERMS` are used.
+        hows: the ways to ask: ``sum``, ``difference``, ``product``, ``ratio``, ``percent``.
+        others: numbers that one of the terms may be taken together with, but no two of them.
+        max_risk: how probable it may be that a made-up number passes.
+    """
+    return first_hit(number, _results(number, terms[:MAX_TERMS], others, hows), max_risk=max_risk)
+
+
+def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MAX_RISK) -> Result | None:
+    """The first of some results that is a number, where so few are of its size that this is no accident.
+
+    Args:
+        number: the number of the answer.
+        results: all that there is to choose from.
+        max_risk: how probable it may be that a made-up number is one of them.
+    """
+    size, quantum = abs(number.value), quantum_of(number)
+    if not size:
+        return None
+    step = _step(number)
+    hit: Result | None = None
+    rivals: set[int] = set()
+    allowed = max_risk * 1.5 * size / step
+    if allowed < 1:
+        return None
+    for result in results:
+        value = abs(result.value)
+        if not size / 2 <= value <= 2 * size:
+            continue
+        rivals.add(round(value / quantum))
+        if hit is None and abs(value - size) <= (0.5 * quantum * (1 + 1e-9) if result.how not in _EXACT or number.hedged else 1e-9 * size):
+            hit = result
+        if len(rivals) > allowed:
+            return None
+    return hit
+
+
+def _step(number: Number) -> float:
+    """How exactly a number is stated: 600 is one of the round numbers, which people set and which meet each other by chance."""
+    quantum = quantum_of(number)
+    digits = round(abs(number.value) / quantum)
+    while digits and digits % 10 == 0:
+        digits //= 10
+        quantum *= 10
+    return quantum
+
+
+def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows: frozenset[str]) -> Iterator[Result]:
+    unit = number.unit
+    distinct = list({(t.value, t.unit): t for t in reversed(terms) if t.value}.values())[::-1]
+    for a, b in itertools.chain(itertools.combinations(distinct, 2), itertools.product(distinct, others)):
+        yield from _of_two(a, b, unit, hows)
+    if "sum" in hows:
+        yield from _sums(terms, unit)
+    if "difference" in hows:
+        yield from _remainders(distinct, unit)
+
+
+def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterator[Result]:
+    if unit is PERCENT:
+        if "percent" in hows:
+            yield from _percentages(a, b)
+        if a.unit is PERCENT and b.unit is PERCENT:
+            yield Result("difference", abs(a.value - b.value), f"|{a.value:g} - {b.value:g}|", (a, b))
+        return
+    pair = _in_one_unit(a, b, unit)
+    if pair is not None and not a.count and not b.count:
+        x, y = pair
+        if "sum" in hows:
+            yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
+        if ("difference" in hows) and x != y:
+            yield Result("difference", abs(x - y), f"{max(x, y):g} - {min(x, y):g}", (a, b))
+    for p, q in ((a, b), (b, a)):
+        if "product" not in hows and "ratio" not in hows:
+            break
+        if p.unit is PERCENT and q.unit is not PERCENT:
+            share = p.value / 100
+            for factor, sign in ((share, ""), (1 + share, "+"), (1 - share, "-")):
+                if "product" in hows and _wears(q.unit, unit):
+                    yield Result("product", q.value * factor, f"{q.value:g} {sign}{p.value:g} %".replace("  ", " "), (q, p))
+        elif q.unit is not PERCENT and _wears(p.unit, unit):
+            if "product" in hows and not (is_money(p.unit) and is_money(q.unit)) and (p is a or p.unit is not q.unit) and abs(q.value) != 1:
+                yield Result("product", p.value * q.value, f"{p.value:g} x {q.value:g}", (p, q))
+            if "ratio" in hows and abs(q.value) != 1:
+                yield Result("ratio", p.value / q.value, f"{p.value:g} / {q.value:g}", (p, q))
+
+
+def _percentages(a: Term, b: Term) -> Iterator[Result]:
+    if a.unit is PERCENT or b.unit is PERCENT or not (agree(a.unit, b.unit) or convertible(a.unit, b.unit)):
+        return
+    low, high = sorted((abs(a.value), abs(b.value)))
+    if low == high:
+        return
+    yield Result("ratio", 100 * low / high, f"100 * {low:g} / {high:g}", (a, b))
+    yield Result("ratio", 100 - 100 * low / high, f"100 - 100 * {low:g} / {high:g}", (a, b))
+    yield Result("percent-change", 100 * (high - low) / low, f"100 * ({high:g} - {low:g}) / {low:g}", (a, b))
+
+
+def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
+    """Three terms or more that stand together."""
+    for first in range(len(terms)):
+        total, run = 0.0, []
+        for term in terms[first:]:
+            value = _worth(term, terms[first].unit)
+            if value is None or term.count:
+                break
+            total += value
+            run.append(term)
+            if len(run) > 2:
+                amount = total if unit is None else _turned(total, terms[first].unit, unit)
+                if amount is not None:
+                    yield Result("sum", amount, " + ".join(f"{t.value:g}" for t in run), tuple(run))
+
+
+def _remainders(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
+    """What two terms leave of a third."""
+    plain = [t for t in terms if not t.count][:8]
+    for a in plain:
+        for b, c in itertools.combinations([t for t in plain if t is not a], 2):
+            if a.unit is b.unit is c.unit and _wears(a.unit, unit) and abs(a.value) > abs(b.value) + abs(c.value):
+                value = abs(a.value) - abs(b.value) - abs(c.value)
+                yield Result("difference", value, f"{abs(a.value):g} - {abs(b.value):g} - {abs(c.value):g}", (a, b, c))
+
+
+def _in_one_unit(a: Term, b: Term, unit: Unit | None) -> tuple[float, float] | None:
+    """Two terms as amounts of one unit, that of the number."""
+    target = unit or a.unit or b.unit
+    x, y = _worth(a, target), _worth(b, target)
+    return None if x is None or y is None or (a.unit is not b.unit and None not in (a.unit, b.unit) and unit is None) else (x, y)
+
+
+def _worth(term: Term, unit: Unit | None) -> float | None:
+    """A term in a unit; None where it measures something else."""
+    return _turned(term.value, term.unit, unit)
+
+
+def _turned(value: float, unit: Unit | None, other: Unit | None) -> float | None:
+    if unit is other or unit is None or other is None:
+        return None if is_money(unit) and other is None else value
+    if convertible(unit, other):
+        return value * float(unit.factor / other.factor)
+    return None
+
+
+def _wears(held: Unit | None, stated: Unit | None) -> bool:
+    """Whether a result may be stated with a unit: it has that one, or one of the two says none."""
+    return held is stated or held is None or (stated is None and not is_money(held))
