@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from agentfp_evidence.columns import Rows, flat_numbers, is_number, records_of, rows_of
-from agentfp_evidence.context import LABELS, label_around, speaks_of
+from agentfp_evidence.context import LABELS, label_around, names_field, sentence_around, speaks_of
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, quantum_of, significant
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Node, json_path
+from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, first_hit
 from agentfp_evidence.sources import Source
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible, unit_of_key
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
@@ -98,7 +99,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
         hits = [(a, called or a.how in sure, about or a.how in sure) for a, called, about in hits]
     hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]
     if not hits:
-        return None
+        return _by_odds(aggregates, number, text, label)
     best, called, _ = max(hits, key=lambda h: (h[1], -risks[h[0].how]))
     risk = risks[best.how]
     posting = Posting(best.source, best.node)
@@ -108,6 +109,26 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     if risk > 1:
         return None
     return supported(best.how, [posting], derivation)
+
+
+def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> Verdict | None:
+    """A number that rows give, where few of what they give is of its size: of fields that the sentence names, as the label says, or sums."""
+    first, last = sentence_around(text, number.start, number.end)
+    sentence = text[first:last]
+    fit = [a for a in aggregates.all() if _may_be(a, number)]
+    kinds = {how for how, name in _LABEL_OF.items() if LABELS[name].search(label)}
+    narrow = (
+        [a for a in fit if a.how in ("sum", "mean") and names_field(sentence, words_of_key(a.keys))],
+        [a for a in fit if a.how in kinds],
+        [a for a in fit if a.how == "sum"],
+    )
+    for chosen, risk in zip(narrow, (NARROW_RISK, NARROW_RISK, MAX_RISK), strict=True):
+        results = (Result(a.how, _in_unit(a, number), a.origin, ()) for a in chosen)
+        found = first_hit(number, results, max_risk=risk)
+        if found is not None:
+            best = next(a for a in chosen if a.origin == found.written)
+            return supported(best.how, [Posting(best.source, best.node)], f"{number.readings[0]} = {best.origin}")
+    return None
 
 
 def _in_unit(aggregate: Aggregate, number: Number) -> float:

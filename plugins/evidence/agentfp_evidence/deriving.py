@@ -13,7 +13,7 @@ from agentfp_evidence.context import LABELS, label_around, names_field, sentence
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.reckoning import Result, Term, first_hit, reckon
+from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, agree, unit_of_key
@@ -29,13 +29,13 @@ _EACH = re.compile(
     r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
     re.IGNORECASE,
 )
-_ADDS = re.compile(r"\b(?:makes?|making|adds?|comes?|bring\w*|plus|with|including|zusammen|macht|ergibt)\b", re.IGNORECASE)
+_ADDS = re.compile(r"\b(?:makes?|making|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
     r"\b(?:above|below|over|under|older|younger|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
     re.IGNORECASE,
 )
-_PLAIN = frozenset({"sum", "product", "ratio"})
+_PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _PERCENT = frozenset({"percent"})
 
 
@@ -73,16 +73,34 @@ class Deriver:
             operands: the grounded numbers of the answer.
         """
         around = self._around(number, operands)
-        for hows in self._hows(number):
+        if number.unit is PERCENT:
+            share = first_hit(number, self._shares(number, operands), max_risk=NARROW_RISK)
+            if share is not None:
+                return _verdict(number, share)
+        hows_said = self._hows(number)
+        for hows in hows_said:
+            risk = NARROW_RISK if len(hows_said) > 1 and hows is hows_said[0] else MAX_RISK
             for terms, others in self._rings(number, operands, around):
-                found = reckon(number, terms, hows, others)
+                found = reckon(number, terms, hows, others, max_risk=risk)
                 if found is not None:
                     return _verdict(number, found)
-        for results in _of_rows(number, around):
-            found = first_hit(number, results)
+        for rows in around.rows:
+            found = reckon(number, _of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
+            if found is not None:
+                return _verdict(number, found)
+        for results in _of_rows(number, around, "difference" in hows_said[-1]):
+            found = first_hit(number, results, max_risk=NARROW_RISK)
             if found is not None:
                 return _verdict(number, found)
         return None
+
+    def _shares(self, number: Number, operands: Sequence[Operand]) -> Iterator[Result]:
+        """A share in percent right behind the part that it is of: "84 in Lyon (55%)"."""
+        before = [o for o in operands if o.end <= number.start]
+        if before and before[-1].value and number.start - before[-1].end < 30 and "." not in self._text[before[-1].end : number.start]:
+            part = _term(before[-1])
+            for whole in (_term(o) for o in operands[-_FEW:] if o.value > part.value and agree(o.unit, part.unit)):
+                yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
 
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
@@ -92,7 +110,7 @@ class Deriver:
         label = label_around(self._text, number.start, number.end)
         said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
         if _EACH.search(label):
-            said |= {"product", "ratio"}
+            said |= {"product", "ratio", "proportion"}
         if _ADDS.search(label):
             said.add("sum")
         all_ = set(_PLAIN)
@@ -143,17 +161,22 @@ class Deriver:
         """The numbers of a conversation that holds only few, and the words that name each."""
         if self._few is None:
             distinct: dict[tuple[float, object], tuple[Term, tuple[str, ...]]] = {}
+            heads: dict[float, set[str]] = {}
+            for rows in self._table.rows:
+                for row in rows.rows[:_FEW] if rows.is_text else ():
+                    for key, value in flat_numbers(row).items():
+                        heads.setdefault(value, set()).update(words_of_key(key))
             for value, posting in self._table.between(-1e300, 1e300):
                 if not posting.part and value not in (0, 1):
                     term = Term(value, posting.unit, (posting.where(),))
-                    distinct.setdefault((value, posting.unit), (term, _name(posting)))
+                    distinct.setdefault((value, posting.unit), (term, (*_name(posting), *heads.get(value, ()))))
                     if len(distinct) > _FEW:
                         break
             self._few = list(distinct.values()) if len(distinct) <= _FEW else []
         return self._few
 
 
-def _of_rows(number: Number, around: _Around) -> Iterator[list[Result]]:
+def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[Result]]:
     """What the named rows give along themselves, and against each other or the ends of their columns."""
     unit = number.unit
     if unit is PERCENT:
@@ -169,6 +192,8 @@ def _of_rows(number: Number, around: _Around) -> Iterator[list[Result]]:
                 column = [n[term.name] for r in row.rows.rows if term.name in (n := flat_numbers(r))]
                 ends.extend(r for end in (max(column), min(column)) for r in _between(term, term._replace(value=end)))
         yield along
+        if not compares:
+            continue
         across: list[Result] = []
         for a, b in itertools.combinations(rows, 2):
             mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}

@@ -17,7 +17,9 @@ from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
 MAX_TERMS = 14
 MAX_RISK = 0.03
-"""Made-up numbers of a hundred that may pass for derived ones."""
+"""How probable it may be that a made-up number passes for a derived one."""
+NARROW_RISK = 0.05
+"""The same where the words around the number say how it is derived, or from which field."""
 
 
 _EXACT = frozenset({"sum", "difference"})
@@ -59,7 +61,7 @@ def reckon(
     Args:
         number: the number of the answer.
         terms: what it may be worked out from; the first :data:`MAX_TERMS` are used.
-        hows: the ways to ask: ``sum``, ``difference``, ``product``, ``ratio``, ``percent``.
+        hows: the ways to ask: ``sum``, ``difference``, ``product``, ``ratio``, ``proportion``, ``percent``.
         others: numbers that one of the terms may be taken together with, but no two of them.
         max_risk: how probable it may be that a made-up number passes.
     """
@@ -98,8 +100,10 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
 def _step(number: Number) -> float:
     """How exactly a number is stated: 600 is one of the round numbers, which people set and which meet each other by chance."""
     quantum = quantum_of(number)
+    if number.decimals > 0 and not is_money(number.unit):
+        return quantum
     digits = round(abs(number.value) / quantum)
-    while digits and digits % 10 == 0:
+    while digits > 99 and digits % 10 == 0:
         digits //= 10
         quantum *= 10
     return quantum
@@ -108,12 +112,16 @@ def _step(number: Number) -> float:
 def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows: frozenset[str]) -> Iterator[Result]:
     unit = number.unit
     distinct = list({(t.value, t.unit): t for t in reversed(terms) if t.value}.values())[::-1]
+    alike = [t for t in distinct if t.unit is unit or convertible(t.unit, unit)] if unit is not None else []
+    mixed = len(alike) < 2 or not is_money(unit)  # where two amounts of the unit stand there, a bare number is none
     for a, b in itertools.chain(itertools.combinations(distinct, 2), itertools.product(distinct, others)):
-        yield from _of_two(a, b, unit, hows)
+        yield from _of_two(a, b, unit, hows if mixed or (a in alike and b in alike) else hows - _EXACT)
     if "sum" in hows:
-        yield from _sums(terms, unit)
+        yield from _sums(terms if mixed else [t for t in terms if t in alike], unit)
     if "difference" in hows:
         yield from _remainders(distinct, unit)
+    if "proportion" in hows:
+        yield from _proportions(distinct, unit)
 
 
 def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterator[Result]:
@@ -138,11 +146,20 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
             for factor, sign in ((share, ""), (1 + share, "+"), (1 - share, "-")):
                 if "product" in hows and _wears(q.unit, unit):
                     yield Result("product", q.value * factor, f"{q.value:g} {sign}{p.value:g} %".replace("  ", " "), (q, p))
-        elif q.unit is not PERCENT and _wears(p.unit, unit):
-            if "product" in hows and not (is_money(p.unit) and is_money(q.unit)) and (p is a or p.unit is not q.unit) and abs(q.value) != 1:
+        elif q.unit is not PERCENT and _wears(p.unit, unit) and abs(q.value) != 1:
+            if "product" in hows and (p is a or p.unit is not q.unit) and (q.unit is None or q.unit is not p.unit):
                 yield Result("product", p.value * q.value, f"{p.value:g} x {q.value:g}", (p, q))
-            if "ratio" in hows and abs(q.value) != 1:
+            if "ratio" in hows and (q.unit is None or unit is None or is_money(unit)):
                 yield Result("ratio", p.value / q.value, f"{p.value:g} / {q.value:g}", (p, q))
+
+
+def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
+    """The rule of three: as much more as one term is than another of its kind."""
+    for b in terms[:8]:
+        if b.unit is not PERCENT and (b.unit is unit if unit is not None else not is_money(b.unit)):
+            for a, c in itertools.permutations([t for t in terms[:8] if t is not b], 2):
+                if a.unit is c.unit and a.unit is not PERCENT and a.value != c.value and abs(c.value) != 1 and abs(a.value) != 1:
+                    yield Result("product", b.value * a.value / c.value, f"{b.value:g} x {a.value:g} / {c.value:g}", (b, a, c))
 
 
 def _percentages(a: Term, b: Term) -> Iterator[Result]:

@@ -29,6 +29,9 @@ _LABELLED = re.compile(r"\s*(?:[-*\u2022]\s+)?(?P<label>[^\W\d_][^:=|\n]{0,50}?)
 _ITEM = re.compile(
     r"\s*(?:[-*\u2022]\s+)?(?P<label>[^\n|]{0,60}?[^\W\d_][^\n|]{0,60}?):?\s+(?P<value>[-+]?[$€£]?[-+]?\d[\d.,']*(?:\s?(?:%|[A-Za-z€£$²³°/]{1,6}))?)"
 )
+_AMOUNT_FIRST = re.compile(
+    r"\s*(?:[-*\u2022]\s+)?(?P<value>\d[\d.,]*(?:\s?(?:%|kg|g|mg|l|ml|dl|cl|cm|mm|m|tsp|tbsp|cups?|h|min))?)\s+(?P<label>[^\W\d_][^\n|\d]{1,50})"
+)
 _CELL = re.compile(r"\s*[-+]?(?:[$€£¥]|[A-Z]{3}\s)?\s?[-+]?\d[\d.,' ]*(?:e[-+]?\d+)?\s?(?:%|[^\W\d_²³/]{1,8}[²³]?(?:/[^\W\d_]{1,3})?|[€£$])?\s*")
 _TAG = re.compile(r"<([A-Za-z][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))+)\s*/?>")
 _ATTRIBUTE = re.compile(r"([\w.:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -221,13 +224,13 @@ def _labelled(lines: Sequence[str]) -> Iterator[TextTable]:
             if label in records[-1]:
                 records.append({})
             records[-1][label] = value
-        item = _ITEM.fullmatch(line)
+        item = _ITEM.fullmatch(line) or _AMOUNT_FIRST.fullmatch(line)
         if item is not None:
             amounts.append({"item": item["label"].strip(), "amount": item["value"]})
     records = [record for record in records if len(record) >= 2]
     if records:
         yield TextTable(records, is_record=len(records) == 1)
-    if len(amounts) >= 2:
+    if len(amounts) >= 2 and 2 * len(amounts) >= len(lines):
         yield TextTable(amounts)
 
 
@@ -268,8 +271,19 @@ def _with_units(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if isinstance(value, tuple):
                 worn.setdefault(name, set()).add(value[1])
         parsed.append(cells)
-    names = {name: _named(name, units) for name, units in worn.items()}
-    return [{names.get(name, name): _plain(value, worn.get(name, set())) for name, value in row.items()} for row in parsed]
+    names = {name: units - {None} for name, units in worn.items()}
+    return [dict(_entry(name, value, names.get(name, set())) for name, value in row.items()) for row in parsed]
+
+
+def _entry(name: str, value: Any, units: set[Unit | None]) -> tuple[str, Any]:
+    """A cell under its column's name with the unit that the column wears; sizes of several units are all in bytes."""
+    if not isinstance(value, tuple):
+        return name, value
+    number, unit = value
+    if len(units) > 1 and unit is not None and all(u is not None and u.dimension == "bytes" for u in units):
+        return f"{name} [B]", number * float(unit.factor)
+    worn = unit if len(units) > 1 else next(iter(units), None)
+    return (name if worn is None else f"{name} [{worn.name}]"), number
 
 
 def _parsed(cell: Any) -> Any:
@@ -286,21 +300,3 @@ def _parsed(cell: Any) -> Any:
         return cell
     sign = -1.0 if text.lstrip().startswith("-") and number.value > 0 else 1.0
     return (sign * number.value, number.unit)
-
-
-def _named(name: str, units: set[Unit | None]) -> str:
-    real = [unit for unit in units if unit is not None]
-    if len(real) == 1:
-        return f"{name} [{real[0].name}]"
-    if len({unit.dimension for unit in real}) == 1 and real[0].dimension == "bytes":
-        return f"{name} [B]"
-    return name
-
-
-def _plain(value: Any, units: set[Unit | None]) -> Any:
-    if not isinstance(value, tuple):
-        return value
-    number, unit = value
-    if unit is not None and unit.dimension == "bytes" and len({u for u in units if u is not None}) > 1:
-        return number * float(unit.factor)
-    return number
