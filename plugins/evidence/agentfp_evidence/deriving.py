@@ -79,7 +79,7 @@ class Deriver:
                 return _verdict(number, share)
         hows_said = self._hows(number)
         for hows in hows_said:
-            risk = NARROW_RISK if len(hows_said) > 1 and hows is hows_said[0] else MAX_RISK
+            risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
             for terms, others in self._rings(number, operands, around):
                 found = reckon(number, terms, hows, others, max_risk=risk)
                 if found is not None:
@@ -116,7 +116,7 @@ class Deriver:
         all_ = set(_PLAIN)
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")
-        return [frozenset(said), frozenset(all_)] if said else [frozenset(all_)]
+        return [*(frozenset({how}) for how in sorted(said)), frozenset(all_ | said)]
 
     def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
         first, last = sentence_around(self._text, number.start, number.end)
@@ -161,15 +161,17 @@ class Deriver:
         """The numbers of a conversation that holds only few, and the words that name each."""
         if self._few is None:
             distinct: dict[tuple[float, object], tuple[Term, tuple[str, ...]]] = {}
-            heads: dict[float, set[str]] = {}
+            heads: dict[float, tuple[str, ...]] = {}
             for rows in self._table.rows:
                 for row in rows.rows[:_FEW] if rows.is_text else ():
                     for key, value in flat_numbers(row).items():
-                        heads.setdefault(value, set()).update(words_of_key(key))
+                        heads[value] = (*heads.get(value, ()), key)
             for value, posting in self._table.between(-1e300, 1e300):
                 if not posting.part and value not in (0, 1):
-                    term = Term(value, posting.unit, (posting.where(),))
-                    distinct.setdefault((value, posting.unit), (term, (*_name(posting), *heads.get(value, ()))))
+                    keys = heads.get(value, ())
+                    unit = posting.unit or next((u for key in keys if (u := unit_of_key(key)) is not None), None)
+                    words = (*_name(posting), *(w for key in keys for w in words_of_key(key)))
+                    distinct.setdefault((value, unit), (Term(value, unit, (posting.where(),)), words))
                     if len(distinct) > _FEW:
                         break
             self._few = list(distinct.values()) if len(distinct) <= _FEW else []

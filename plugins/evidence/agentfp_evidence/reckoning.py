@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agentfp.transcripts import ValueSource
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
+from agentfp_evidence.units import PERCENT, Unit, convertible, is_money
 
 MAX_TERMS = 14
 MAX_RISK = 0.03
@@ -22,6 +22,8 @@ NARROW_RISK = 0.05
 """The same where the words around the number say how it is derived, or from which field."""
 
 
+_TRIFLE = 0.005
+"""Nobody adds so small a part to so large a whole without saying both."""
 _EXACT = frozenset({"sum", "difference"})
 """What is not rounded, unless the answer says so."""
 
@@ -112,12 +114,10 @@ def _step(number: Number) -> float:
 def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows: frozenset[str]) -> Iterator[Result]:
     unit = number.unit
     distinct = list({(t.value, t.unit): t for t in reversed(terms) if t.value}.values())[::-1]
-    alike = [t for t in distinct if t.unit is unit or convertible(t.unit, unit)] if unit is not None else []
-    mixed = len(alike) < 2 or not is_money(unit)  # where two amounts of the unit stand there, a bare number is none
     for a, b in itertools.chain(itertools.combinations(distinct, 2), itertools.product(distinct, others)):
-        yield from _of_two(a, b, unit, hows if mixed or (a in alike and b in alike) else hows - _EXACT)
+        yield from _of_two(a, b, unit, hows)
     if "sum" in hows:
-        yield from _sums(terms if mixed else [t for t in terms if t in alike], unit)
+        yield from _sums(terms, unit)
     if "difference" in hows:
         yield from _remainders(distinct, unit)
     if "proportion" in hows:
@@ -134,7 +134,7 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
     pair = _in_one_unit(a, b, unit)
     if pair is not None and not a.count and not b.count:
         x, y = pair
-        if "sum" in hows:
+        if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
         if ("difference" in hows) and x != y:
             yield Result("difference", abs(x - y), f"{max(x, y):g} - {min(x, y):g}", (a, b))
@@ -158,12 +158,12 @@ def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     for b in terms[:8]:
         if b.unit is not PERCENT and (b.unit is unit if unit is not None else not is_money(b.unit)):
             for a, c in itertools.permutations([t for t in terms[:8] if t is not b], 2):
-                if a.unit is c.unit and a.unit is not PERCENT and a.value != c.value and abs(c.value) != 1 and abs(a.value) != 1:
+                if a.unit is c.unit and a.unit not in (None, PERCENT) and a.value != c.value and abs(c.value) != 1 and abs(a.value) != 1:
                     yield Result("product", b.value * a.value / c.value, f"{b.value:g} x {a.value:g} / {c.value:g}", (b, a, c))
 
 
 def _percentages(a: Term, b: Term) -> Iterator[Result]:
-    if a.unit is PERCENT or b.unit is PERCENT or not (agree(a.unit, b.unit) or convertible(a.unit, b.unit)):
+    if a.unit is PERCENT or b.unit is PERCENT or not (a.unit is b.unit or convertible(a.unit, b.unit)):
         return
     low, high = sorted((abs(a.value), abs(b.value)))
     if low == high:
@@ -174,18 +174,16 @@ def _percentages(a: Term, b: Term) -> Iterator[Result]:
 
 
 def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
-    """Three terms or more that stand together."""
-    for first in range(len(terms)):
-        total, run = 0.0, []
-        for term in terms[first:]:
-            value = _worth(term, terms[first].unit)
-            if value is None or term.count:
-                break
-            total += value
-            run.append(term)
-            if len(run) > 2:
-                amount = total if unit is None else _turned(total, terms[first].unit, unit)
-                if amount is not None:
+    """Three terms or more of one unit that stand together."""
+    for kind in {t.unit for t in terms}:
+        same = [t for t in terms if t.unit is kind and not t.count]
+        for first in range(len(same) - 2):
+            total = same[first].value + same[first + 1].value
+            for last in range(first + 2, len(same)):
+                total += same[last].value
+                run = same[first : last + 1]
+                amount = _turned(total, kind, unit)
+                if amount is not None and min(abs(t.value) for t in run) > _TRIFLE * abs(total):
                     yield Result("sum", amount, " + ".join(f"{t.value:g}" for t in run), tuple(run))
 
 
@@ -200,15 +198,12 @@ def _remainders(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
 
 
 def _in_one_unit(a: Term, b: Term, unit: Unit | None) -> tuple[float, float] | None:
-    """Two terms as amounts of one unit, that of the number."""
-    target = unit or a.unit or b.unit
-    x, y = _worth(a, target), _worth(b, target)
-    return None if x is None or y is None or (a.unit is not b.unit and None not in (a.unit, b.unit) and unit is None) else (x, y)
-
-
-def _worth(term: Term, unit: Unit | None) -> float | None:
-    """A term in a unit; None where it measures something else."""
-    return _turned(term.value, term.unit, unit)
+    """Two terms as amounts of the unit of the number: both say what they measure, or neither does."""
+    if (a.unit is None) != (b.unit is None):
+        return None
+    target = unit or a.unit
+    x, y = _turned(a.value, a.unit, target), _turned(b.value, b.unit, target)
+    return None if x is None or y is None else (x, y)
 
 
 def _turned(value: float, unit: Unit | None, other: Unit | None) -> float | None:
