@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,7 +21,7 @@ from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
 from agentfp_evidence.masks import code_blocks, is_common_name, is_numbering, numbering, stands_behind_label, stands_behind_standard
-from agentfp_evidence.moments import WEEKDAYS
+from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form
@@ -27,10 +29,12 @@ from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number, in_language
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
+from agentfp_evidence.reckoning import Term
 from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.row_names import RowNames
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
+from agentfp_evidence.spans import Spans, as_seconds, find_end, find_time, time_as_clock, time_from_dates
 from agentfp_evidence.spelled import spelled_in
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, is_money
@@ -67,6 +71,7 @@ class Ladder:
         self.aggregates = index.facet(Aggregates)
         self.quotes = index.facet(QuoteFacet)
         self.names = index.facet(RowNames)
+        self.spans = index.facet(Spans)
 
     def earlier(self, token: str) -> list[tuple[int, str]]:
         """Earlier answers that hold a token, latest first."""
@@ -219,7 +224,7 @@ class JudgedText:
             number = mention.number
             before = text[max(0, number.start - 24) : number.start]
             found = find_number(table, number, text) or find_magnitude(table, number, before) or find_converted(table, number)
-            found = found or time_between(table, number) or age(table, number, before)
+            found = found or time_between(table, number) or age(table, number, before) or time_as_clock(table, number)
             if found is not None:
                 return found
             if number.unit is not None and number.unit.dimension == "time" and gives_advice(text, number.start, number.end):
@@ -293,8 +298,38 @@ class JudgedText:
             end = mention.end - len(number.word) - 1  # "4 meters" may be four devices
         return find_count(self._table, self._text, mention.start, end, int(number.readings[0]), self._language)
 
+    def _reckon_time(self, judged: list[tuple[Mention, Verdict]], at: int) -> Verdict | None:
+        """A date or a time that follows from others."""
+        mention = judged[at][0]
+        sure = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and len(m.moments) == 1]
+        first, last = sentence_around(self._text, mention.start, mention.end)
+        if mention.number is not None:
+            beside = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
+            return time_from_dates(self._table, mention.number, self._dates(sure), self._dates(beside))
+        if len(mention.moments) != 1:
+            return None
+        moment = mention.moments[0]
+        if moment.dates:
+            return find_end(self._table, self._ladder.spans, moment, self._dates(sure), [self._text[max(0, first - 160) : last]])
+        numbers = [Term(o.value, o.unit) for o in self._operands(judged, at) if o.unit is None or o.unit.dimension == "length"]
+        return find_time(self._table, moment, [s for m in sure if (s := as_seconds(m)) is not None], numbers)
+
+    def _dates(self, moments: Sequence[Moment]) -> list[datetime.date]:
+        """Moments as dates; those without a year in each year that the conversation is about."""
+        found: list[datetime.date] = []
+        for year, month, day in (m.dates[0] for m in moments if m.dates and not m.impossible):
+            for y in [year] if year is not None else [y for y in self._table.years if self._table.is_usual_year(y)]:
+                with contextlib.suppress(ValueError):
+                    found.append(datetime.date(y, month, day or 0))
+        return found
+
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]
+        if verdict.verdict == "unsupported" and verdict.how != "arithmetic" and mention.kind in ("moment", "number", "duration"):
+            found = self._reckon_time(judged, at)
+            if found is not None:
+                judged[at] = (mention, found)
+                return
         if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
             return
         for other, said in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentfp_evidence.columns import records_of
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.index import Posting
 from agentfp_evidence.moments import WEEKDAYS, Moment
@@ -156,7 +157,7 @@ def time_between(table: Table, number: Number) -> Verdict | None:
     for source in table.sources:
         if source.ground != "evidence":
             continue
-        for data in source.reading.data:
+        for data, _ in records_of(source):
             for row in _objects(data):
                 stamps = [(k, s) for k, v in row.items() if isinstance(v, str) and (s := _seconds(v)) is not None]
                 for i, (a_key, a) in enumerate(stamps):
