@@ -24,6 +24,8 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 MAX_AGGREGATES = 50_000
 _CERTAIN_DIGITS = 3
 _NO_RISK = 0.02
+_FIRST_ROWS = 3
+_MAX_FACTORS = 5
 _AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
 
 
@@ -171,11 +173,15 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
         yield Aggregate(
             "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
         )
-    for amount in [key for key in sums if _AMOUNT.search(key)][:2]:
-        for key in [k for k in list(sums)[:32] if not _AMOUNT.search(k)]:
-            products = [row[amount] * row[key] for row in flat if amount in row and key in row]
-            origin = f"sum of {name}[*].{amount} x {name}[*].{key}"
-            yield Aggregate("sum", sum(products), unit_of_key(key), origin, f"{rows.key} {key} price", rows.source, rows.node)
+        ends = max(values), min(values)
+        if ends[0] != ends[1]:
+            origin = f"largest - smallest of {name}[*].{key}"
+            yield Aggregate("difference", ends[0] - ends[1], unit, origin, f"{rows.key} {key}", rows.source, rows.node)
+    alike = [key for key in sums if unit_of_key(key) is None]
+    if len(alike) >= 3:
+        origin = f"sum of {name}[*] over {', '.join(alike)}"
+        yield Aggregate("sum", sum(sums[key] for key in alike), None, origin, " ".join(alike), rows.source, rows.node)
+    yield from _products(rows, flat, "", name)
     for field, shared, group in rows.groups():
         if len(group) >= 2:
             for key in list(sums)[:32]:
@@ -185,8 +191,23 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
                     yield Aggregate(
                         "sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node
                     )
+            yield from _products(rows, [flat_numbers(row) for row in group], f" where {field} = {shared}", name)
     totals = {f"sum of {name}[*].{key}": (key, value) for key, value in sums.items()}
     yield from _pairs(totals, rows.source, rows.node)
+
+
+def _products(rows: Rows, flat: list[dict[str, float]], where: str, name: str) -> Iterator[Aggregate]:
+    """Sums of one column times another: pieces times price."""
+    keys = [key for key in dict.fromkeys(k for row in flat[:_FIRST_ROWS] for k in row) if unit_of_key(key) is not PERCENT][:_MAX_FACTORS]
+    amounts = [key for key in keys if _AMOUNT.search(key)][:2] or keys
+    for amount in amounts:
+        for key in keys:
+            if key == amount or (amount not in keys[: keys.index(key)] and key in amounts):
+                continue
+            products = [row[amount] * row[key] for row in flat if amount in row and key in row]
+            origin = f"sum of {name}[*].{amount} x {name}[*].{key}{where}"
+            unit = unit_of_key(key) or unit_of_key(amount)
+            yield Aggregate("sum", sum(products), unit, origin, f"{rows.key} {key} {amount} price{where}", rows.source, rows.node)
 
 
 def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:

@@ -25,7 +25,7 @@ _NEAR_BEFORE, _NEAR_BEHIND = 6, 2
 _FEW = 30
 """Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
 _EACH = re.compile(
-    r"\b(?:per|each|apiece|every|an? (?:night|day|week|month|year|glass|person|piece|head)|times|x|double|twice|half|share|split"
+    r"\b(?:per|each|apiece|every|\d\S*(?: [^\W\d_]+)? an? [^\W\d_]+|an? (?:night|day|week|month|year|glass|person|piece|head)|times|x|double|twice|half|share|split"
     r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
     re.IGNORECASE,
 )
@@ -35,7 +35,9 @@ _LESS = re.compile(
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
     re.IGNORECASE,
 )
+_YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
+_SUM = frozenset({"sum"})
 _PERCENT = frozenset({"percent"})
 
 
@@ -81,7 +83,7 @@ class Deriver:
         for hows in hows_said:
             risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
             for terms, others in self._rings(number, operands, around):
-                found = reckon(number, terms, hows, others, max_risk=risk)
+                found = reckon(number, terms, hows, others if hows - _SUM else (), max_risk=risk)
                 if found is not None:
                     return _verdict(number, found)
         for rows in around.rows:
@@ -109,7 +111,7 @@ class Deriver:
         first, last = sentence_around(self._text, number.start, number.end)
         label = label_around(self._text, number.start, number.end)
         said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
-        if _EACH.search(label):
+        if _EACH.search(self._text, first, last):
             said |= {"product", "ratio", "proportion"}
         if _ADDS.search(label):
             said.add("sum")
@@ -122,6 +124,8 @@ class Deriver:
         first, last = sentence_around(self._text, number.start, number.end)
         own = [_term(o) for o in operands if first <= o.start < last]
         counts = [_term(c, count=True) for c in self._counts if first <= c.start < last]
+        if _YEARLY.search(self._text, first, last):
+            counts.append(Term(12, None, name="months of a year", count=True))
         named = self._named(first, last)
         before = [(at, row) for at, row in named if first + at < number.start]
         behind = [(at, row) for at, row in named if first + at >= number.end]
@@ -188,6 +192,7 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
         ends: list[Result] = []
         for row in rows:
             terms = [t for t in _of_row(row) if agree(t.unit, unit)]
+            terms = [t for t in terms if t.unit is unit] or terms
             if len(terms) >= 3 and len({t.unit for t in terms}) == 1:
                 along.append(Result("sum", sum(t.value for t in terms), f"sum of {terms[0].name} to {terms[-1].name}", tuple(terms)))
             for term in terms:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agentfp.transcripts import ValueSource
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.units import PERCENT, Unit, convertible, is_money
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
 MAX_TERMS = 14
 MAX_RISK = 0.03
@@ -146,11 +146,24 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
             for factor, sign in ((share, ""), (1 + share, "+"), (1 - share, "-")):
                 if "product" in hows and _wears(q.unit, unit):
                     yield Result("product", q.value * factor, f"{q.value:g} {sign}{p.value:g} %".replace("  ", " "), (q, p))
-        elif q.unit is not PERCENT and _wears(p.unit, unit) and abs(q.value) != 1:
-            if "product" in hows and (p is a or p.unit is not q.unit) and (q.unit is None or q.unit is not p.unit):
-                yield Result("product", p.value * q.value, f"{p.value:g} x {q.value:g}", (p, q))
-            if "ratio" in hows and (q.unit is None or unit is None or is_money(unit)):
-                yield Result("ratio", p.value / q.value, f"{p.value:g} / {q.value:g}", (p, q))
+        elif q.unit is not PERCENT and abs(q.value) != 1:
+            yield from _product_and_ratio(p, q, unit, hows, p is a)
+
+
+def _product_and_ratio(p: Term, q: Term, unit: Unit | None, hows: frozenset[str], once: bool) -> Iterator[Result]:
+    """A term times another, and divided by it; the result has the unit of the first."""
+    worth = _turned(p.value, p.unit, unit)
+    if worth is None and p.unit is not None and unit is None and not is_money(p.unit):
+        worth = p.value
+    if worth is not None and p.unit is not None or (worth is not None and (unit is None or p.unit is None)):
+        if "product" in hows and (once or p.unit is not q.unit) and (q.unit is None or q.unit is not p.unit):
+            yield Result("product", worth * q.value, f"{worth:g} x {q.value:g}", (p, q))
+        if "ratio" in hows and (q.unit is None or unit is None or is_money(unit)):
+            yield Result("ratio", worth / q.value, f"{worth:g} / {q.value:g}", (p, q))
+    if "ratio" in hows and unit is not None and unit.dimension == "time" and p.unit is q.unit and (p.unit is None or p.unit.dimension != "time"):
+        hours = p.value / q.value * 3600 / float(unit.factor)  # so much at so much an hour
+        if unit.name in ("h", "min"):
+            yield Result("ratio", hours, f"{p.value:g} / {q.value:g} an hour", (p, q))
 
 
 def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
@@ -163,7 +176,7 @@ def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
 
 
 def _percentages(a: Term, b: Term) -> Iterator[Result]:
-    if a.unit is PERCENT or b.unit is PERCENT or not (a.unit is b.unit or convertible(a.unit, b.unit)):
+    if a.unit is PERCENT or b.unit is PERCENT or not (agree(a.unit, b.unit) or convertible(a.unit, b.unit)):
         return
     low, high = sorted((abs(a.value), abs(b.value)))
     if low == high:
@@ -175,8 +188,10 @@ def _percentages(a: Term, b: Term) -> Iterator[Result]:
 
 def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """Three terms or more of one unit that stand together."""
-    for kind in {t.unit for t in terms}:
-        same = [t for t in terms if t.unit is kind and not t.count]
+    kinds = {kind: [t for t in terms if t.unit is kind and not t.count] for kind in {t.unit for t in terms}}
+    if unit is not None and not is_money(unit):  # "35 hours, ahead of 31 and 30"
+        kinds[unit] = [t for t in terms if t.unit in (unit, None) and not t.count]
+    for kind, same in kinds.items():
         for first in range(len(same) - 2):
             total = same[first].value + same[first + 1].value
             for last in range(first + 2, len(same)):

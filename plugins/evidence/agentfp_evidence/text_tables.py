@@ -32,6 +32,7 @@ _ITEM = re.compile(
 _AMOUNT_FIRST = re.compile(
     r"\s*(?:[-*\u2022]\s+)?(?P<value>\d[\d.,]*(?:\s?(?:%|kg|g|mg|l|ml|dl|cl|cm|mm|m|tsp|tbsp|cups?|h|min))?)\s+(?P<label>[^\W\d_][^\n|\d]{1,50})"
 )
+_WITH_NOTE = re.compile(r"\s*(?:[-*\u2022]\s+)?(?P<label>[^\n|:]{1,50}):\s+(?P<value>\d[\d.,]*(?:\s?(?:%|[A-Za-z]{1,6}))?)[,;(]\s.*")
 _CELL = re.compile(r"\s*[-+]?(?:[$€£¥]|[A-Z]{3}\s)?\s?[-+]?\d[\d.,' ]*(?:e[-+]?\d+)?\s?(?:%|[^\W\d_²³/]{1,8}[²³]?(?:/[^\W\d_]{1,3})?|[€£$])?\s*")
 _TAG = re.compile(r"<([A-Za-z][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))+)\s*/?>")
 _ATTRIBUTE = re.compile(r"([\w.:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -204,7 +205,7 @@ def _without_heading(lines: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of words of the same number in each line, some of which are numbers throughout: ``ls -l``."""
     words = [line.split() for line in lines]
     count = len(words[0])
-    if count < 4 or any(len(row) != count for row in words):
+    if count < 2 or any(len(row) != count for row in words):
         return []
     numeric = [i for i in range(count) if all(_is_number(row[i]) for row in words)]
     texts = [i for i in range(count) if i not in numeric]
@@ -224,7 +225,7 @@ def _labelled(lines: Sequence[str]) -> Iterator[TextTable]:
             if label in records[-1]:
                 records.append({})
             records[-1][label] = value
-        item = _ITEM.fullmatch(line) or _AMOUNT_FIRST.fullmatch(line)
+        item = _ITEM.fullmatch(line) or _AMOUNT_FIRST.fullmatch(line) or _WITH_NOTE.fullmatch(line)
         if item is not None:
             amounts.append({"item": item["label"].strip(), "amount": item["value"]})
     records = [record for record in records if len(record) >= 2]

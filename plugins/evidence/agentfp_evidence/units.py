@@ -138,6 +138,7 @@ def unit_of_key(key: str) -> Unit | None:
     """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, and ``size [GB]`` as tables of text are read."""
     if key.endswith("]"):
         return _NAMED.get(key[key.rfind("[") + 1 : -1])
+    key = key.partition("_per_")[0]  # "kg_per_bag" are kilograms
     head, _, tail = key.replace("-", "_").rpartition("_")
     if not head and not tail.islower():
         at = max((i for i, c in enumerate(tail) if c.isupper()), default=0)

@@ -20,6 +20,7 @@ from agentfp_evidence import EvidenceReport, judge
 
 FOLDER = Path(__file__).parent / "conversations"
 _MARKED = re.compile(r"\{\{(.+?)\|(.+?)\}\}")
+_NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _IMAGE = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
 
 
@@ -40,8 +41,17 @@ class Conversation:
     def altered(self) -> Iterator[tuple[str, int, int]]:
         """The answer with each marked value altered in turn, and where the altered value stands."""
         for match in _MARKED.finditer(self.marked):
+            if self._holds(match[2]):
+                continue  # it may be wrong there, but it does not come from nowhere
             head = _MARKED.sub(r"\1", self.marked[: match.start()])
             yield head + match[2] + _MARKED.sub(r"\1", self.marked[match.end() :]), len(head), len(head) + len(match[2])
+
+    def _holds(self, text: str) -> bool:
+        """Whether a text, or each number of it, stands in the conversation or the honest answer anyway."""
+        whole = " ".join([*(str(message["content"]) for message in self.messages), self.answer]).lower()
+        numbers = set(_NUMBER.findall(whole.replace(",", "")))
+        mine = _NUMBER.findall(text.replace(",", ""))
+        return text.lower() in whole or (bool(mine) and set(mine) <= numbers)
 
     @property
     def is_held_out(self) -> bool:
