@@ -37,7 +37,6 @@ _LESS = re.compile(
 )
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
-_SUM = frozenset({"sum"})
 _PERCENT = frozenset({"percent"})
 
 
@@ -83,7 +82,7 @@ class Deriver:
         for hows in hows_said:
             risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
             for terms, others in self._rings(number, operands, around):
-                found = reckon(number, terms, hows, others if hows - _SUM else (), max_risk=risk)
+                found = reckon(number, terms, hows, others, max_risk=risk)
                 if found is not None:
                     return _verdict(number, found)
         for rows in around.rows:

@@ -60,6 +60,8 @@ class EvidenceIndex:
         """What the model wrote before, by index of its message: it grounds nothing, but a value may be worked out there."""
         self.failed: list[Source] = []
         """Results of failed calls: they ground nothing, and a report says when a value stands in one only."""
+        self.unseen = False
+        """Whether a message holds an image or a document, which may hold any value."""
         self.tools: list[ToolNote] = []
         self.calls = 0
         self.results = 0
@@ -106,6 +108,7 @@ class EvidenceIndex:
                     self.results += 1
                 else:
                     self.tools.append(ToolNote(tool=source.tool, standing=source.standing, message=source.index, call_id=source.call_id))
+            self.unseen = self.unseen or source.unseen
             if source.ground != "none":
                 self._sources.append(source)
             elif source.standing == "failed":

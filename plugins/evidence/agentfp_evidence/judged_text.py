@@ -401,6 +401,8 @@ class JudgedText:
         folded = self._text[start:end].lower()
         if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted"):
             verdict = self._in_failed(folded, verdict)
+        if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted", "unit") and self._ladder.index.unseen:
+            verdict = replace(verdict, how="unseen", severity="weak")
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
         if verdict.postings and not verdict.derivation:

@@ -114,8 +114,10 @@ def _step(number: Number) -> float:
 def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows: frozenset[str]) -> Iterator[Result]:
     unit = number.unit
     distinct = list({(t.value, t.unit): t for t in reversed(terms) if t.value}.values())[::-1]
-    for a, b in itertools.chain(itertools.combinations(distinct, 2), itertools.product(distinct, others)):
+    for a, b in itertools.combinations(distinct, 2):
         yield from _of_two(a, b, unit, hows)
+    for a, b in itertools.product(distinct, others):
+        yield from _of_two(a, b, unit, hows - {"sum"})
     if "sum" in hows:
         yield from _sums(terms, unit)
     if "difference" in hows:
@@ -160,10 +162,14 @@ def _product_and_ratio(p: Term, q: Term, unit: Unit | None, hows: frozenset[str]
             yield Result("product", worth * q.value, f"{worth:g} x {q.value:g}", (p, q))
         if "ratio" in hows and (q.unit is None or unit is None or is_money(unit)):
             yield Result("ratio", worth / q.value, f"{worth:g} / {q.value:g}", (p, q))
-    if "ratio" in hows and unit is not None and unit.dimension == "time" and p.unit is q.unit and (p.unit is None or p.unit.dimension != "time"):
+    if "ratio" in hows and unit is not None and unit.dimension == "time" and agree(p.unit, q.unit) and _dimension(p) != "time":
         hours = p.value / q.value * 3600 / float(unit.factor)  # so much at so much an hour
         if unit.name in ("h", "min"):
             yield Result("ratio", hours, f"{p.value:g} / {q.value:g} an hour", (p, q))
+
+
+def _dimension(term: Term) -> str:
+    return "" if term.unit is None else term.unit.dimension
 
 
 def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:

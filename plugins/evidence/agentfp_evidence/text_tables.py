@@ -21,6 +21,8 @@ MAX_LINES = 6_000
 MAX_COLUMNS = 40
 _LONGEST_LINE = 600
 _SIZE = re.compile(r"(\d+(?:[.,]\d+)?)(k|[KMGTP]i?)")
+_VALUED = re.compile(r"^\d|:\s|\d[.,]\d|\d{4}-\d\d")
+"""What no heading has."""
 _TIGHT = re.compile(r",(?=\S)|(?<=\S),(?=\s*$)")
 _RULE = re.compile(r"[\s|+:=_-]*[-=_]{2,}[\s|+:=_-]*")
 _FOOTER = re.compile(r"\(\d+ rows?(?:, .*)?\)|total \d+")
@@ -33,7 +35,10 @@ _AMOUNT_FIRST = re.compile(
     r"\s*(?:[-*\u2022]\s+)?(?P<value>\d[\d.,]*(?:\s?(?:%|kg|g|mg|l|ml|dl|cl|cm|mm|m|tsp|tbsp|cups?|h|min))?)\s+(?P<label>[^\W\d_][^\n|\d]{1,50})"
 )
 _WITH_NOTE = re.compile(r"\s*(?:[-*\u2022]\s+)?(?P<label>[^\n|:]{1,50}):\s+(?P<value>\d[\d.,]*(?:\s?(?:%|[A-Za-z]{1,6}))?)[,;(]\s.*")
-_CELL = re.compile(r"\s*[-+]?(?:[$€£¥]|[A-Z]{3}\s)?\s?[-+]?\d[\d.,' ]*(?:e[-+]?\d+)?\s?(?:%|[^\W\d_²³/]{1,8}[²³]?(?:/[^\W\d_]{1,3})?|[€£$])?\s*")
+_BODY = r"(?:\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+_CELL = re.compile(
+    rf"\s*[-+]?(?:[$€£¥]|[A-Z]{{3}}\s)?\s?[-+]?{_BODY}(?:e[-+]?\d+)?\s?(?:%|[^\W\d_²³/]{{1,8}}[²³]?(?:/[^\W\d_]{{1,3}})?|[€£$])?\s*"
+)
 _TAG = re.compile(r"<([A-Za-z][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))+)\s*/?>")
 _ATTRIBUTE = re.compile(r"([\w.:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _LEAF_TAG = re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>([^<>]+)</\1>")
@@ -156,7 +161,7 @@ def _is_heading(cells: Sequence[str]) -> bool:
     return (
         len(named) >= 2
         and len(set(named)) == len(named)
-        and all(len(cell) <= 40 and not _is_number(cell) and not re.match(r"\d", cell) for cell in named)
+        and all(len(cell) <= 40 and not _is_number(cell) and not _VALUED.search(cell) for cell in named)
         and any(re.match(r"[^\W\d_]", cell) for cell in named)
     )
 
