@@ -100,6 +100,22 @@ def names_field(sentence: str, keys: Iterable[str]) -> bool:
     )
 
 
+_END = re.compile(
+    r"\b(?:ends?|ending|until|till|to|arriv\w*|land\w*|back|finish\w*|over|done|ready|leave|leaving|so|by|then|lasts?"
+    r"|endet|bis|ankomm\w*|ankunft|fertig|also|jusqu\w*|arriv\w*|fin\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def names_an_end(before: str) -> bool:
+    """Whether the words before a time call it the end or the start of something that lasts.
+
+    Args:
+        before: the words before it.
+    """
+    return _END.search(before) is not None
+
+
 def sentence_starts(text: str) -> list[int]:
     """Where the sentences and lines of a text begin."""
     return [0, *(m.end() for m in _SENTENCE.finditer(text))]

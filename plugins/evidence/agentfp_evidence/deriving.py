@@ -12,6 +12,7 @@ from agentfp_evidence.columns import flat_numbers
 from agentfp_evidence.context import LABELS, label_around, names_field, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
+from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
@@ -29,14 +30,17 @@ _EACH = re.compile(
     r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
     re.IGNORECASE,
 )
-_ADDS = re.compile(r"\b(?:makes?|making|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
+_ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
     r"\b(?:above|below|over|under|older|younger|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
     re.IGNORECASE,
 )
+_PER_HUNDRED = re.compile(r"\b(?:per|pro|je|auf|aux?|par) 100\b", re.IGNORECASE)
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
+_PRODUCT = frozenset({"product"})
+_TELLING_DIGITS = 4
 _PERCENT = frozenset({"percent"})
 
 
@@ -66,18 +70,26 @@ class Deriver:
         self._rows: dict[tuple[int, int], list[tuple[int, NamedRow]]] = {}
         self._few: list[tuple[Term, tuple[str, ...]]] | None = None
 
-    def find(self, number: Number, operands: Sequence[Operand]) -> Verdict | None:
+    def find(self, number: Number, operands: Sequence[Operand], guesses: Sequence[Operand] = ()) -> Verdict | None:
         """How a number follows from others, where that is hardly an accident.
 
         Args:
             number: the number that stands nowhere.
             operands: the grounded numbers of the answer.
+            guesses: small numbers that stand nowhere; the answer may still multiply by one, and is flagged for that one only.
         """
         around = self._around(number, operands)
         if number.unit is PERCENT:
             share = first_hit(number, self._shares(number, operands), max_risk=NARROW_RISK)
             if share is not None:
                 return _verdict(number, share)
+        first, last = sentence_around(self._text, number.start, number.end)
+        if _PER_HUNDRED.search(self._text, first, last):
+            scaled = Number((f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end)
+            near = [_term(o)._replace(unit=None) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
+            found = reckon(scaled, near, frozenset({"ratio"}), max_risk=NARROW_RISK)
+            if found is not None:
+                return _verdict(number, found._replace(written=f"100 * {found.written}"))
         hows_said = self._hows(number)
         for hows in hows_said:
             risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
@@ -85,6 +97,12 @@ class Deriver:
                 found = reckon(number, terms, hows, others, max_risk=risk)
                 if found is not None:
                     return _verdict(number, found)
+        if guesses and significant(number) >= _TELLING_DIGITS:
+            near = [_term(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
+            some = [_term(o, count=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
+            found = reckon(number, some, _PRODUCT, near)
+            if found is not None:
+                return _verdict(number, found)
         for rows in around.rows:
             found = reckon(number, _of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
             if found is not None:

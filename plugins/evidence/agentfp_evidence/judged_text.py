@@ -12,7 +12,7 @@ from typing import NamedTuple
 from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import Aggregates, find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
-from agentfp_evidence.context import gives_advice, sentence_around
+from agentfp_evidence.context import gives_advice, names_an_end, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
 from agentfp_evidence.fold import fold, fold_word
@@ -20,7 +20,7 @@ from agentfp_evidence.index import EvidenceIndex, Posting, places
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
-from agentfp_evidence.masks import code_blocks, is_common_name, is_numbering, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.masks import code_blocks, is_basis, is_common_name, is_numbering, numbering, stands_behind_label, stands_behind_standard
 from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
@@ -34,10 +34,10 @@ from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.row_names import RowNames
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
-from agentfp_evidence.spans import Spans, as_seconds, find_end, find_time, time_as_clock, time_from_dates
+from agentfp_evidence.spans import Spans, as_seconds, clock_after, find_end, find_time, time_as_clock, time_from_dates
 from agentfp_evidence.spelled import spelled_in
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, is_money
+from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 SMALL_WORD = 12
@@ -45,6 +45,8 @@ SMALL_WORD = 12
 _WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
 MAX_WORKED_OUT = 120
 """Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
+_RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
+"""Minutes, seconds and their fraction."""
 MAX_AROUND = 100
 """Values before and behind one that it may be worked out from."""
 MAX_STEPS = 4
@@ -204,7 +206,7 @@ class JudgedText:
             digits = mention.number.digits if mention.number.unit is None else 99
             if start in numbers or (digits <= 3 and stands_behind_label(text, start)):
                 return True
-            if digits <= 5 and stands_behind_standard(text, start):
+            if is_basis(text, start, mention.end) or (digits <= 5 and stands_behind_standard(text, start)):
                 return True
             return any(a <= start < b for a, b in code)
         if mention.kind == "version":
@@ -311,6 +313,12 @@ class JudgedText:
         moment = mention.moments[0]
         if moment.dates:
             return find_end(self._table, self._ladder.spans, moment, self._dates(sure), [self._text[max(0, first - 160) : last]])
+        clocks = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and m.moments[0].clock]
+        lengths = [o for o in self._operands(judged, at) if o.unit is not None and o.unit.dimension == "time"]
+        ends = names_an_end(self._text[max(first, mention.start - 40) : mention.start])
+        found = clock_after(self._table, moment, [c.clock for c in clocks if c.clock], lengths) if ends else None
+        if found is not None:
+            return found
         numbers = [Term(o.value, o.unit) for o in self._operands(judged, at) if o.unit is None or o.unit.dimension == "length"]
         return find_time(self._table, moment, [s for m in sure if (s := as_seconds(m)) is not None], numbers)
 
@@ -352,7 +360,12 @@ class JudgedText:
         small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
         found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
         found = found or find_remainder(self._table, self._text, mention.number, operands)
-        found = found or self._deriver.find(mention.number, operands)
+        guesses = [
+            Operand(m.number.value, None, m.start, m.end)
+            for m, v in judged
+            if m.number is not None and m is not mention and v.severity == "weak" and m.number.readings[0].isdigit() and m.number.digits <= 2
+        ]
+        found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)
@@ -364,11 +377,13 @@ class JudgedText:
 
     def _operands(self, judged: list[tuple[Mention, Verdict]], at: int) -> list[Operand]:
         """The grounded numbers around a place in the list."""
-        return [
-            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum")
-            for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]
-            if m.number is not None and v.verdict == "supported"
-        ]
+        found = []
+        for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
+            if v.verdict == "supported" and m.number is not None:
+                found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum"))
+            elif v.verdict == "supported" and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
+                found.append(Operand(60 * int(race[1]) + float(race[2]), unit_of("s"), m.start, m.end, v.sources))
+        return found
 
     def _restated(self, mention: Mention) -> Verdict | None:
         """How an earlier answer worked the value out; its own words ground nothing, its operands do."""

@@ -22,6 +22,7 @@ _STANDARD_BEFORE = re.compile(
     r"|Schengen|Vitamin|Omega|Formula|Covid)[ -]?(?:EN |ISO |IEC )?$",
     re.IGNORECASE,
 )
+_BASIS = re.compile(r"\b(?:per|pro|je|par|aux)\s$", re.IGNORECASE)
 _LABEL_BEFORE = re.compile(
     r"(?:^|[^\w])(?:step|steps|section|figure|fig\.?|table|option|options|tier|priority|level|phase|part|chapter|appendix|question|article"
     r"|example|case|scenario|stage|rule|task|attempt|schritt|abschnitt|abbildung|tabelle|stufe|teil|kapitel|frage|beispiel"
@@ -53,6 +54,17 @@ def is_numbering(token: str) -> bool:
 def stands_behind_standard(text: str, at: int) -> bool:
     """Whether a number belongs to the name of a standard or a product line: ``ISO 8601``."""
     return _STANDARD_BEFORE.search(text[max(0, at - 30) : at]) is not None
+
+
+def is_basis(text: str, at: int, end: int) -> bool:
+    """Whether a number only says per how much something is stated: ``per 100 km``.
+
+    Args:
+        text: the answer.
+        at: where the number begins.
+        end: where it ends.
+    """
+    return _BASIS.search(text[max(0, at - 8) : at]) is not None and re.match(r"1(?:,?000?|0)?(?![\d.,])", text[at:end]) is not None
 
 
 def stands_behind_label(text: str, at: int) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from agentfp_evidence.columns import rows_of
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.index import Posting
+from agentfp_evidence.arithmetic import Operand
+from agentfp_evidence.index import Posting, places
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Leaf
@@ -28,6 +29,7 @@ _MAX_SHARE = 0.08
 """Of the days around a date, how many may be such ends."""
 _MAX_TIMES = 12
 _MAX_GAPS = 4
+_CLOCK_REACH = 90
 _SAID = re.compile(
     r"\b(?P<n>\d{1,3}|an?|one|einen?|une?|"
     + "|".join(NUMBER_WORDS)
@@ -231,6 +233,33 @@ def find_time(table: Table, moment: Moment, stated: Sequence[float], numbers: Se
         found = reckon(number, terms, frozenset({"difference", "sum"})) or reckon(number, terms, frozenset({"ratio"}), numbers)
         if found is not None:
             return Verdict("supported", found.how, f"{wanted} s = {found.written}")
+    return None
+
+
+def clock_after(table: Table, moment: Moment, stated: Sequence[tuple[int, int, int | None]], lengths: Sequence[Operand]) -> Verdict | None:
+    """A clock time that is so long after or before another.
+
+    Args:
+        table: the evidence.
+        moment: the clock time.
+        stated: grounded clock times of the answer.
+        lengths: grounded lengths of time of the answer.
+    """
+    if moment.clock is None or moment.dates:
+        return None
+    served = [tuple(map(int, key[2:].split(":")[:2])) for key in table.values if key.startswith("t:")]
+    starts = {60 * c[0] + c[1] for c in stated} | {60 * h + m for h, m in served[:_MAX_TIMES]}
+    minutes = {round(o.value * float(o.unit.factor) / 60) for o in lengths if o.unit is not None}
+    wanted = 60 * moment.clock[0] + moment.clock[1]
+    found: dict[int, tuple[int, int]] = {}
+    for start, length in itertools.product(starts, minutes):
+        for end in (start + length, start - length):
+            if length and abs((end - wanted + 720) % 1440 - 720) <= _CLOCK_REACH:
+                found.setdefault(end % 1440, (start, length))
+    if wanted in found and len(found) <= _MAX_SHARE * 2 * _CLOCK_REACH:
+        start, length = found[wanted]
+        held = table.find(f"t:{start // 60:02}:{start % 60:02}")
+        return Verdict("supported", "shifted", f"{start // 60:02}:{start % 60:02} and {length} min", places(held))
     return None
 
 

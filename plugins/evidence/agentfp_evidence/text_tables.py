@@ -230,7 +230,7 @@ def _labelled(lines: Sequence[str]) -> Iterator[TextTable]:
             if label in records[-1]:
                 records.append({})
             records[-1][label] = value
-        item = _ITEM.fullmatch(line) or _AMOUNT_FIRST.fullmatch(line) or _WITH_NOTE.fullmatch(line)
+        item = _WITH_NOTE.fullmatch(line) or _ITEM.fullmatch(line) or _AMOUNT_FIRST.fullmatch(line)
         if item is not None:
             amounts.append({"item": item["label"].strip(), "amount": item["value"]})
     records = [record for record in records if len(record) >= 2]

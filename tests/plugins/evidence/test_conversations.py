@@ -65,7 +65,7 @@ def read_all() -> list[Conversation]:
     for path in sorted(FOLDER.glob("*.txt")):
         for part in re.split(r"(?m)^## ", path.read_text(encoding="utf-8"))[1:]:
             name, _, body = part.partition("\n")
-            found.append(_conversation(name.strip(), body, path.stem == "workshop"))
+            found.append(_conversation(name.strip(), body, path.stem.startswith("workshop")))
     return found
 
 
