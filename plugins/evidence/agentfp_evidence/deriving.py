@@ -80,9 +80,10 @@ class Deriver:
         """
         around = self._around(number, operands)
         if number.unit is PERCENT:
-            share = first_hit(number, self._shares(number, operands), max_risk=NARROW_RISK)
-            if share is not None:
-                return _verdict(number, share)
+            for shares in self._shares(number, operands, around):
+                share = first_hit(number, shares, max_risk=NARROW_RISK)
+                if share is not None:
+                    return _verdict(number, share)
         first, last = sentence_around(self._text, number.start, number.end)
         if _PER_HUNDRED.search(self._text, first, last):
             scaled = Number((f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end)
@@ -113,13 +114,18 @@ class Deriver:
                 return _verdict(number, found)
         return None
 
-    def _shares(self, number: Number, operands: Sequence[Operand]) -> Iterator[Result]:
-        """A share in percent right behind the part that it is of: "84 in Lyon (55%)"."""
+    def _shares(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[Iterator[Result]]:
+        """A share in percent: of the part right before it ("84 in Lyon (55%)"), of a named row, or of a number near; of larger ones."""
         before = [o for o in operands if o.end <= number.start]
-        if before and before[-1].value and number.start - before[-1].end < 30 and "." not in self._text[before[-1].end : number.start]:
-            part = _term(before[-1])
-            for whole in (_term(o) for o in operands[-_FEW:] if o.value > part.value and agree(o.unit, part.unit)):
-                yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
+        few = [term for term, _ in self._few_numbers()]
+        wholes = [*map(_term, operands[-_FEW:]), *few]
+        if before and number.start - before[-1].end < 30 and "." not in self._text[before[-1].end : number.start]:
+            yield _shares_of([_term(before[-1])], wholes)
+        for rows in around.rows:
+            if len(rows) == 1:
+                yield _shares_of(_of_row(rows[0]), [*wholes, *_columns(rows[0])])
+        near = [_term(o) for o in before[-_NEAR_BEFORE:]]
+        yield _shares_of(near, [_term(o) for o in operands if o.is_sum] or near)
 
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
@@ -171,6 +177,7 @@ class Deriver:
         yield [*around.sentence, *around.fields], near
         yield near, []
         yield [*around.sentence, *around.fields], few
+        yield near, few
 
     def _named(self, first: int, last: int) -> list[tuple[int, NamedRow]]:
         found = self._rows.get((first, last))
@@ -225,6 +232,19 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
             across.extend(r for name in shared for r in _between(mine[name], other[name]))
         yield across
         yield ends
+
+
+def _shares_of(parts: Sequence[Term], wholes: Sequence[Term]) -> Iterator[Result]:
+    for part in parts:
+        for whole in wholes:
+            if part.value and abs(whole.value) > abs(part.value) and agree(whole.unit, part.unit) and PERCENT not in (part.unit, whole.unit):
+                yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
+
+
+def _columns(row: NamedRow) -> list[Term]:
+    """The sums of the columns of a row."""
+    flat = [flat_numbers(r) for r in row.rows.rows]
+    return [Term(sum(n.get(name, 0.0) for n in flat), unit_of_key(name), name=f"sum of {name}") for name in row.numbers]
 
 
 def _name(posting: Posting) -> tuple[str, ...]:

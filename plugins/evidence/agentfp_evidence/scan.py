@@ -56,6 +56,11 @@ _MASTER = re.compile(
                 r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
                 r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))"
             ),
+            (
+                r"(?P<minsec>(?<![\w.,:])(?P<sm>\d{1,3})\s?(?:m|mins?|minutes?|Minuten?)(?:\s|,\s)(?:and\s|und\s|et\s)?"
+                r"(?P<ss>\d{1,2})\s?(?:s|secs?|seconds?|Sekunden?|secondes?)(?!\w))"
+            ),
+            r"(?P<race>(?<![\w.,:/])\d{1,3}:[0-5]\d\.\d{1,3}(?![\w:.]))",
             moments.CLOCK,
             r"(?P<grouped>(?<![\w.,+/-])(?:[A-Z]{2}\d{2}[ ]?(?:[A-Z]{4}[ ]?)?)?\d{4}(?:[ -]\d{4}){2,6}(?:[ -]\d{1,4})?(?![\w-]))",
             (
@@ -133,7 +138,10 @@ def scan(
             yield Mention("url", start, at)
         elif kind == "email":
             yield Mention("email", start, at)
-        elif kind == "grouped":
+        elif kind == "minsec":
+            seconds = 60 * int(match["sm"]) + int(match["ss"])
+            yield Mention("duration", start, at, Number((str(seconds),), 0, 3, unit_of("s"), "s", False, start, at))
+        elif kind in ("grouped", "race"):
             yield Mention("identifier", start, at)
         elif kind == "phone":
             yield Mention("phone", start, at)

@@ -166,7 +166,7 @@ def time_between(table: Table, number: Number) -> Verdict | None:
                             continue
                         gap = abs(b - a)
                         options = (gap, 86400 - gap) if max(a, b) < 86400 * 2 else (gap,)
-                        if exact and any(g > 0 and abs(g - wanted) <= (half if unit.name == "d" else 30) for g in options):
+                        if exact and any(g > 0 and abs(g - wanted) <= (30 if unit.name in ("h", "min") else half) for g in options):
                             return supported("duration", [Posting(source, None)], f"{b_key} - {a_key} = {number.readings[0]} {unit.name}")
     return None
 

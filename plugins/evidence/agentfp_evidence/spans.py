@@ -30,11 +30,17 @@ _MAX_SHARE = 0.08
 _MAX_TIMES = 12
 _MAX_GAPS = 4
 _CLOCK_REACH = 90
+_LONGEST_SERIES = 366 * 5
 _SAID = re.compile(
     r"\b(?P<n>\d{1,3}|an?|one|einen?|une?|"
     + "|".join(NUMBER_WORDS)
     + r")[ -](?:(?:calendar|business|working|full|more)[ -])?"
     + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
+    re.IGNORECASE,
+)
+_MONTHLY = re.compile(r"\b(?:monthly|a month|per month|every month|each month|instal\w*|monatlich\w*|raten?|mensuel\w*|par mois)\b", re.IGNORECASE)
+_BACK = re.compile(
+    r"\b(?:before|notice|earlier|ago|prior|until|cancel\w*|latest|by|since|began|begins?|started|starts?|from|vor|bis|seit|ab|avant|depuis)\b",
     re.IGNORECASE,
 )
 _DAYS = {"d": 1, "n": 1, "t": 1, "w": 7, "s": 7}
@@ -50,6 +56,8 @@ class Spans:
     def __init__(self) -> None:
         self._pending: list[Source] = []
         self._found: dict[tuple[str, int], str] = {}
+        self.monthly = False
+        """Whether something falls due every month."""
 
     def add(self, source: Source) -> None:
         """Note a source."""
@@ -58,6 +66,7 @@ class Spans:
     def all(self) -> dict[tuple[str, int], str]:
         """Each length with the words for it; none where there are too many to choose from."""
         for source in self._pending:
+            self.monthly = self.monthly or _MONTHLY.search(source.text) is not None
             for leaf in source.reading.leaves:
                 self._read(leaf)
             for rows in rows_of(source):
@@ -114,6 +123,7 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
         own.setdefault(_span(match["unit"].lower(), int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)), match[0])
     bases = _dates(table, stated)
     everything = {**spans.all(), **own}
+    back = any(_BACK.search(text) for text in said)
     for year, month, day in moment.dates:
         for y in [year] if year is not None else [y for y in table.years if table.is_usual_year(y)]:
             try:
@@ -121,40 +131,42 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
             except ValueError:
                 continue
             for lengths, loosely in ((own, False), (own, True), (everything, False), (everything, True)):
-                found = _ends_near(date, bases, lengths, loosely)
+                found = _ends_near(date, bases, lengths, loosely, back)
                 if date in found and len(found) <= _MAX_SHARE * (2 * _REACH + 1):
                     base, words = found[date]
                     held = table.find(f"d:{base.isoformat()}")
                     return supported("shifted", held, f"{date} follows from {base} and {words.strip()}")
+            series = [b for b in bases if b.day == day and 0 < (date - b).days <= _LONGEST_SERIES] if spans.monthly else []
+            if series:
+                return supported("shifted", table.find(f"d:{series[0].isoformat()}"), f"{date} is whole months after {series[0]}")
     return None
 
 
 def _ends_near(
-    date: datetime.date, bases: Sequence[datetime.date], lengths: Mapping[tuple[str, int], str], loosely: bool
+    date: datetime.date, bases: Sequence[datetime.date], lengths: Mapping[tuple[str, int], str], loosely: bool, back: bool
 ) -> dict[datetime.date, tuple[datetime.date, str]]:
     """The ends of all terms that are near a date, each with its start and the words for its length."""
     found: dict[datetime.date, tuple[datetime.date, str]] = {}
     for base, (span, words) in itertools.product(bases, lengths.items()):
-        for end in itertools.islice(_ends(base, span), None if loosely else 4):
+        for end in _ends(base, span, loosely, back):
             if abs((end - date).days) <= _REACH and end not in bases:
                 found.setdefault(end, (base, words))
     return found
 
 
-def _ends(base: datetime.date, span: tuple[str, int]) -> Iterator[datetime.date]:
-    """The days that a term ends on or began on: to the day and its last day; then, less strictly, the day before, or after a weekend."""
-    ends: list[datetime.date] = []
-    for sign in (1, -1):
+def _ends(base: datetime.date, span: tuple[str, int], loosely: bool, back: bool) -> Iterator[datetime.date]:
+    """The days that a term ends on, or begins on: to the day and its last day; loosely, the day before, or after a weekend."""
+    for sign in (1, -1) if back else (1,):
         try:
-            ends.append(_later(base, span, sign))
-            ends.append(_later(base + datetime.timedelta(days=1), span, sign) - datetime.timedelta(days=1))
+            whole = _later(base, span, sign)
+            yield whole
+            yield _later(base + datetime.timedelta(days=1), span, sign) - datetime.timedelta(days=1)
         except (OverflowError, ValueError):
             continue
-    yield from ends
-    for end in ends[:2]:
-        yield end - datetime.timedelta(days=1)
-        if end.weekday() >= 5:
-            yield end + datetime.timedelta(days=7 - end.weekday())
+        if loosely and sign > 0:
+            yield whole - datetime.timedelta(days=1)
+            if whole.weekday() >= 5:
+                yield whole + datetime.timedelta(days=7 - whole.weekday())
 
 
 def _later(base: datetime.date, span: tuple[str, int], sign: int) -> datetime.date:

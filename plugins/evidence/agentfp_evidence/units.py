@@ -65,7 +65,7 @@ _add("h", "time", 3600, "h", "hours hour hrs hr stunden stunde std heures heure"
 _add("d", "time", 86400, "d", "days day tage tagen tag jours jour")
 _add("week", "time", 604800, "", "weeks week wochen woche semaines semaine")
 _add("month", "months", 1, "", "months month monate monaten monat mois")
-_add("year", "months", 12, "", "years year jahre jahren jahr ans an années année")
+_add("year", "months", 12, "", "years year jahre jahren jahr ans années année")
 _add("mm", "length", "1/1000", "mm", "millimeters millimetres millimeter")
 _add("cm", "length", "1/100", "cm", "centimeters centimetres centimeter")
 _add("m", "length", 1, "", "meters metres meter metre mètres mètre")
@@ -77,7 +77,7 @@ _add("mg", "mass", "1/1000000", "mg", "milligrams milligram milligramm")
 _add("µg", "mass", "1/1000000000", "µg μg mcg", "micrograms microgram")
 _add("g", "mass", "1/1000", "g", "grams gram gramm grammes")
 _add("kg", "mass", 1, "kg", "kilograms kilogram kilogramm kilogrammes kilos kilo")
-_add("t", "mass", 1000, "", "tonnes tonne tonnen")
+_add("t", "mass", 1000, "t", "tonnes tonne tonnen")
 _add("lb", "mass", "45359237/100000000", "lb lbs", "pounds pound")
 _add("oz", "mass", "28349523125/1000000000000", "oz", "ounces ounce")
 _add("ml", "volume", "1/1000", "ml mL", "milliliters millilitres milliliter")
@@ -138,7 +138,10 @@ def unit_of_key(key: str) -> Unit | None:
     """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, and ``size [GB]`` as tables of text are read."""
     if key.endswith("]"):
         return _NAMED.get(key[key.rfind("[") + 1 : -1])
-    key = key.partition("_per_")[0]  # "kg_per_bag" are kilograms
+    counted, per, _ = key.partition("_per_")
+    if per and counted in _OF_KEY:  # "kg_per_bag" are kilograms
+        return _OF_KEY[counted]
+    key = counted
     head, _, tail = key.replace("-", "_").rpartition("_")
     if not head and not tail.islower():
         at = max((i for i, c in enumerate(tail) if c.isupper()), default=0)
