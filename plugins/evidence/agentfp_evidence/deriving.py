@@ -32,13 +32,15 @@ _EACH = re.compile(
 )
 _ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
-    r"\b(?:above|below|over|under|older|younger|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
+    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
     re.IGNORECASE,
 )
 _PER_HUNDRED = re.compile(r"\b(?:per|pro|je|auf|aux?|par) 100\b", re.IGNORECASE)
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
+_CERTAIN = 0.004
+"""Below that a difference needs no word that calls it one."""
 _PRODUCT = frozenset({"product"})
 _TELLING_DIGITS = 4
 _PERCENT = frozenset({"percent"})
@@ -104,6 +106,11 @@ class Deriver:
             found = reckon(number, some, _PRODUCT, near)
             if found is not None:
                 return _verdict(number, found)
+        everything = hows_said[-1] | {"difference"}
+        for terms, others in self._rings(number, operands, around):
+            found = reckon(number, terms, everything, others, max_risk=_CERTAIN)
+            if found is not None:
+                return _verdict(number, found)
         for rows in around.rows:
             found = reckon(number, _of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
             if found is not None:
@@ -125,7 +132,9 @@ class Deriver:
             if len(rows) == 1:
                 yield _shares_of(_of_row(rows[0]), [*wholes, *_columns(rows[0])])
         near = [_term(o) for o in before[-_NEAR_BEFORE:]]
-        yield _shares_of(near, [_term(o) for o in operands if o.is_sum] or near)
+        sums = [_term(o) for o in operands if o.is_sum]
+        yield _shares_of(near, sums or near)
+        yield _shares_of(few, sums)
 
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""

@@ -23,6 +23,8 @@ _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
 _HEX_PAIRS = re.compile(r"(?:[0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}|(?:[0-9a-f]{4}[.:]){2,3}[0-9a-f]{4}")
 _SIZE = re.compile(r"(\d+(?:[.,]\d+)?)(k|[KMGTP]i?)")
 """A size as tools print it: ``83G``, ``99Mi``; ``250m`` is no size but a thousandth."""
+_RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
+"""Minutes, seconds and their fraction."""
 _HASH = re.compile(r"[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
@@ -103,6 +105,9 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             raw = re.sub(r"[ -]", "", raw)
             entries.append(Entry("p:" + digits_of(raw), start, end))
         entries.append(Entry(f"i:{raw}", start, end))
+        race = _RACE_TIME.fullmatch(raw)
+        if race is not None:
+            entries.append(Entry(f"n:{canonical_number(f'{60 * int(race[1]) + float(race[2]):.3f}')}", start, end, unit_of("s")))
         if raw.startswith("0x"):
             entries.append(Entry(f"i:{raw[2:]}", start, end))
         if len(raw) > _LONGEST:

@@ -24,6 +24,8 @@ NARROW_RISK = 0.05
 
 _TRIFLE = 0.005
 """Nobody adds so small a part to so large a whole without saying both."""
+_TELLING = 100
+"""A smaller number that stands somewhere may be anything, so it is no part of a sum that names it nowhere."""
 _EXACT = frozenset({"sum", "difference"})
 """What is not rounded, unless the answer says so."""
 
@@ -117,7 +119,7 @@ def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows
     for a, b in itertools.combinations(distinct, 2):
         yield from _of_two(a, b, unit, hows)
     for a, b in itertools.product(distinct, others):
-        yield from _of_two(a, b, unit, hows - {"sum"})
+        yield from _of_two(a, b, unit, hows if min(abs(a.value), abs(b.value)) >= _TELLING else hows - {"sum"})
     if "sum" in hows:
         yield from _sums(terms, unit)
     if "difference" in hows:
