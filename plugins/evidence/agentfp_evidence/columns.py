@@ -71,17 +71,20 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) < 1e300
 
 
-def rows_of(source: Source) -> Iterator[Rows]:
+def rows_of(source: Source, *, records: bool = False) -> Iterator[Rows]:
     """The rows of a result: of its JSON data, and of the tables that its texts show.
 
     Args:
         source: the result.
+        records: also the single things that it describes: an object with numbers, or a text of labelled values.
     """
     for i, data in enumerate(source.reading.data):
         if isinstance(data, (dict, list)):
             yield from rows_in(data, source, None if i == 0 else (None, i))
+            if records and isinstance(data, dict) and flat_numbers(data):
+                yield Rows([data], None if i == 0 else (None, i), source)
     for node, table in source.reading.tables:
-        if not table.is_record:
+        if not table.is_record or records:
             yield Rows(table.rows[:MAX_ROWS], node, source, is_text=True)
 
 

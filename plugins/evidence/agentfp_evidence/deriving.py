@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
-from agentfp_evidence.context import LABELS, label_around, names_field, sentence_around
+from agentfp_evidence.context import LABELS, column_header, label_around, names_field, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
@@ -159,6 +159,9 @@ class Deriver:
         if _YEARLY.search(self._text, first, last):
             counts.append(Term(12, None, name="months of a year", count=True))
         named = self._named(first, last)
+        header = column_header(self._text, number.start)
+        if header:
+            named = [*((0, row) for _, row in self._names.named_in(header)), *named]
         before = [(at, row) for at, row in named if first + at < number.start]
         behind = [(at, row) for at, row in named if first + at >= number.end]
         rows = [[row for at, row in before if at == before[-1][0]]] if before else []

@@ -13,7 +13,7 @@ _COMMON = re.compile(
     r"|python-?[23](?:\.\d+)?|web[23](?:\.0)?|wi-?fi-?[4-7]e?"
     r"|[2-6]g|[248]k|\d{3,4}p|[23]d|co2|h2o|pm2\.5|pm10|vitamin-?[bdk]\d+|b12|a1c|hba1c|omega-?3|q[1-4]|h[12]|l[1-9]|p[0-9]"
     r"|t[1-4]|v\d|a[3-5]|ps[45]|m[1-4]|\d+x\d+|401k"
-    r"|ean-?13|iso-?\d{3,5}(?:-\d+)*|log4j|neo4j|d3|es6|es20\d\d|c\+\+\d\d|e2e|o2|n95|ffp[123]|s/4hana|w-?[249]|i-?9|1099|f-?16",
+    r"|(?:[ckd]?m|ft|in)[23](?:/[a-z]{1,4})?|k?g/m[23]|ean-?13|iso-?\d{3,5}(?:-\d+)*|log4j|neo4j|d3|es6|es20\d\d|c\+\+\d\d|e2e|o2|n95|ffp[123]|s/4hana|w-?[249]|i-?9|1099|f-?16",
     re.IGNORECASE,
 )
 _STANDARD_BEFORE = re.compile(

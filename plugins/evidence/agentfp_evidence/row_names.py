@@ -45,7 +45,7 @@ class RowNames:
             sentence: a part of the answer.
         """
         for source in self._pending:
-            for rows in rows_of(source):
+            for rows in rows_of(source, records=True):
                 self._learn(rows)
         self._pending.clear()
         words = [(m.start(), m[0].lower()) for m in _WORD.finditer(sentence)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from agentfp_evidence import moments
@@ -84,6 +84,8 @@ _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)-([^\W\d_]{1,12})(?:-[^\W\d_]+)
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
 _RATING = re.compile(r"(\d{1,3}[.,]\d{1,2})/(?:5|10|20|100)")
 _OVER = re.compile(r"\d{1,3}/\d{1,3}")
+_JOINED = re.compile(r"(?:\d+\.\d+/){2,}\d+\.\d+")
+"""Measurements in one row: ``11.8/14.9/38.2 ms``."""
 _RATED = re.compile(r"(\d{1,2}[.,]\d{1,2})/(?:5|10|100)")
 _TWO_DIGIT_YEAR = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
 _RATIO = re.compile(r"\d{1,2}/\d{1,2}")
@@ -179,6 +181,8 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
     rating = _RATING.fullmatch(token)
     if rating is not None and (number := number_at(text, start)) is not None:
         return [Mention("number", start, start + len(rating[1]), number)], end
+    if _JOINED.fullmatch(token):
+        return _joined(text, token, start)
     if _OVER.fullmatch(token):
         at = start + token.index("/") + 1
         both = [(n, min(n.end, b)) for n, b in ((number_at(text, start), at - 1), (number_at(text, at), end + 12)) if n is not None]
@@ -214,6 +218,23 @@ def _number(text: str, start: int, end: int) -> tuple[list[Mention], int]:
     if number is None:
         return [], end
     return [Mention("number", number.start, number.end, number)], max(number.end, end) if " " not in text[start:end] else number.end
+
+
+def _joined(text: str, token: str, start: int) -> tuple[list[Mention], int]:
+    """Numbers with slashes between; they share the unit behind the last."""
+    found: list[Mention] = []
+    at = start
+    for piece in token.split("/"):
+        number = number_at(text, at)
+        if number is not None:
+            found.append(Mention("number", at, at + len(piece), number))
+        at += len(piece) + 1
+    last = found[-1].number if found else None
+    if last is not None and last.unit is not None:
+        for mention in found:
+            if mention.number is not None:
+                mention.number = replace(mention.number, unit=last.unit)
+    return found, last.end if last is not None else start + len(token)
 
 
 def _range(text: str, start: int, end: int, second_at: int) -> tuple[list[Mention], int]:

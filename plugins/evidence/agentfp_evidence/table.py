@@ -25,6 +25,8 @@ _NAMING_KEY = re.compile(
 )
 _BIRTH_KEY = re.compile(r"dob|birth|born|geburt|naiss", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[-_.:/]")
+_ASSIGNED = re.compile(r"([A-Za-z]\w*_[A-Za-z]+)[=:]\Z")
+"""A name before its value: ``batt_mv=2914``."""
 _SHORT = 80
 
 
@@ -132,7 +134,11 @@ class Table:
         key_unit = unit_of_key(leaf.key) if leaf.key else None
         if plain:
             for entry in scanned.entries:
-                self._put(entry.key, Posting(source, None, entry.start + at, entry.end + at, entry.unit, entry.part))
+                unit = entry.unit
+                if unit is None and entry.key[0] == "n" and text[entry.start - 1 : entry.start] in ("=", ":"):
+                    assigned = _ASSIGNED.search(text, max(0, entry.start - 40), entry.start)
+                    unit = unit_of_key(assigned[1]) if assigned is not None else None
+                self._put(entry.key, Posting(source, None, entry.start + at, entry.end + at, unit, entry.part))
         else:
             for entry in scanned.entries:
                 self._put(entry.key, Posting(source, leaf.node, 0, 0, entry.unit or key_unit, entry.part, echo), leaf.key)

@@ -127,6 +127,9 @@ def _of_block(block: list[str]) -> Iterator[TextTable]:
                 yield TextTable(rows)
                 return
         rows = _without_heading(lines)
+        if not rows:
+            plain = [line for line in lines if not re.search(r"^\s*\w[\w ]{0,40}:\s", line)]
+            rows = _aligned(plain) if 2 <= len(plain) < len(lines) else []
         if rows:
             yield TextTable(rows)
     yield from _labelled(lines)

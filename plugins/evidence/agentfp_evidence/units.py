@@ -118,6 +118,8 @@ for _name, _symbols, _words in (
 ):
     _add(_name, f"money {_name}", 1, _symbols, _words)
 
+_TWO_POUNDS = {"lb", "GBP"}
+"""A pound may be either."""
 PERCENT = _EXACT["%"]
 _KEY_UNITS = word_list("key_units")
 _OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
@@ -158,7 +160,9 @@ def is_money(unit: Unit | None) -> bool:
 
 def agree(a: Unit | None, b: Unit | None) -> bool:
     """Whether a number with one unit may be the same number with the other: units agree, or one of them is unstated."""
-    return a is None or b is None or a is b or (a.dimension == b.dimension and a.factor == b.factor)
+    if a is None or b is None or a is b or (a.dimension == b.dimension and a.factor == b.factor):
+        return True
+    return {a.name, b.name} == _TWO_POUNDS
 
 
 def convertible(a: Unit | None, b: Unit | None) -> bool:
