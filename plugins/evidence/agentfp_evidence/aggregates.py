@@ -18,7 +18,7 @@ from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Node, json_path
 from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, first_hit
 from agentfp_evidence.sources import Source
-from agentfp_evidence.units import PERCENT, Unit, agree, convertible, unit_of_key
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money, unit_of_key
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 MAX_AGGREGATES = 50_000
@@ -119,10 +119,11 @@ def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> V
     sentence = text[first:last]
     fit = [a for a in aggregates.all() if _may_be(a, number)]
     kinds = {how for how, name in _LABEL_OF.items() if LABELS[name].search(label)}
+    adds_up = "sum" in kinds or not is_money(number.unit)  # a price that nothing calls a total is meant to stand somewhere
     narrow = (
-        [a for a in fit if a.how in ("sum", "mean") and names_field(sentence, words_of_key(a.keys))],
+        [a for a in fit if a.how in ("sum", "mean") and names_field(sentence, words_of_key(a.keys))] if adds_up else [],
         [a for a in fit if a.how in kinds],
-        [a for a in fit if a.how == "sum"],
+        [a for a in fit if a.how == "sum"] if adds_up else [],
     )
     for chosen, risk in zip(narrow, (NARROW_RISK, NARROW_RISK, MAX_RISK), strict=True):
         results = (Result(a.how, _in_unit(a, number), a.origin, ()) for a in chosen)
@@ -173,10 +174,9 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
         yield Aggregate(
             "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
         )
-        ends = max(values), min(values)
-        if ends[0] != ends[1]:
-            origin = f"largest - smallest of {name}[*].{key}"
-            yield Aggregate("difference", ends[0] - ends[1], unit, origin, f"{rows.key} {key}", rows.source, rows.node)
+        if len(values) >= 3 and values[0] != values[-1] and values in (sorted(values), sorted(values, reverse=True)):
+            origin = f"last - first of {name}[*].{key}"  # a counter, or a course of measurements
+            yield Aggregate("difference", abs(values[-1] - values[0]), unit, origin, f"{rows.key} {key}", rows.source, rows.node)
     alike = [key for key in sums if unit_of_key(key) is None]
     if len(alike) >= 3:
         origin = f"sum of {name}[*] over {', '.join(alike)}"

@@ -17,7 +17,7 @@ from agentfp_evidence.numbers import Number
 from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, agree, unit_of_key
+from agentfp_evidence.units import PERCENT, agree, is_money, unit_of_key
 from agentfp_evidence.verdict import Verdict
 
 MAX_ROWS_NAMED = 4
@@ -148,6 +148,8 @@ class Deriver:
         if _ADDS.search(label):
             said.add("sum")
         all_ = set(_PLAIN)
+        if is_money(number.unit) and not (LABELS["sum"].search(self._text, first, last) or _ADDS.search(self._text, first, last)):
+            all_.discard("sum")
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")
         return [*(frozenset({how}) for how in sorted(said)), frozenset(all_ | said)]
@@ -283,7 +285,7 @@ def _between(a: Term, b: Term) -> Iterator[Result]:
 
 
 def _term(operand: Operand, count: bool = False) -> Term:
-    return Term(operand.value, operand.unit, operand.sources, count=count)
+    return Term(operand.value, operand.unit, operand.sources, count=count, stated=True)
 
 
 def _verdict(number: Number, found: Result) -> Verdict:

@@ -320,7 +320,7 @@ class JudgedText:
         if found is not None:
             return found
         numbers = [Term(o.value, o.unit) for o in self._operands(judged, at) if o.unit is None or o.unit.dimension == "length"]
-        return find_time(self._table, moment, [s for m in sure if (s := as_seconds(m)) is not None], numbers)
+        return find_time(self._table, moment, [s for m in sure if (s := as_seconds(m)) is not None], numbers, self._text[first:last])
 
     def _dates(self, moments: Sequence[Moment]) -> list[datetime.date]:
         """Moments as dates; those without a year in each year that the conversation is about."""

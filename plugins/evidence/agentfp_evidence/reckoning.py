@@ -39,6 +39,7 @@ class Term(NamedTuple):
         sources: where it comes from.
         name: what it is called, for the derivation.
         count: it only counts something, so it multiplies and divides, and nothing is added to it.
+        stated: the answer states it; amounts of money wear their unit there.
     """
 
     value: float
@@ -46,6 +47,7 @@ class Term(NamedTuple):
     sources: tuple[ValueSource, ...] = ()
     name: str = ""
     count: bool = False
+    stated: bool = False
 
 
 class Result(NamedTuple):
@@ -118,7 +120,7 @@ def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows
     distinct = list({(t.value, t.unit): t for t in reversed(terms) if t.value}.values())[::-1]
     for a, b in itertools.combinations(distinct, 2):
         yield from _of_two(a, b, unit, hows)
-    for a, b in itertools.product(distinct, others):
+    for a, b in itertools.product(distinct, [t for t in others if t.value]):
         yield from _of_two(a, b, unit, hows if min(abs(a.value), abs(b.value)) >= _TELLING else hows - {"sum"})
     if "sum" in hows:
         yield from _sums(terms, unit)
@@ -129,6 +131,8 @@ def _results(number: Number, terms: Sequence[Term], others: Sequence[Term], hows
 
 
 def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterator[Result]:
+    if is_money(unit) and a.unit is b.unit is None and a.stated and b.stated:
+        return
     if unit is PERCENT:
         if "percent" in hows:
             yield from _percentages(a, b)

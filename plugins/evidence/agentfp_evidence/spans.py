@@ -27,7 +27,13 @@ MAX_SPANS = 12
 _REACH = 45
 _MAX_SHARE = 0.08
 """Of the days around a date, how many may be such ends."""
+_MAX_SHARE_OF_ANY = 0.045
+"""The same for lengths that the answer does not say beside the date."""
 _MAX_TIMES = 12
+_RACING = re.compile(
+    r"\b(?:pace|faster|slower|half|halves|split\w*|behind|ahead|gap|laps?|finish\w*|second|per km|per mile|took|difference|schneller|langsamer|tempo)\b",
+    re.IGNORECASE,
+)
 _MAX_GAPS = 4
 _CLOCK_REACH = 90
 _LONGEST_SERIES = 366 * 5
@@ -132,7 +138,8 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
                 continue
             for lengths, loosely in ((own, False), (own, True), (everything, False), (everything, True)):
                 found = _ends_near(date, bases, lengths, loosely, back)
-                if date in found and len(found) <= _MAX_SHARE * (2 * _REACH + 1):
+                share = _MAX_SHARE if lengths is own else _MAX_SHARE_OF_ANY
+                if date in found and len(found) <= share * (2 * _REACH + 1):
                     base, words = found[date]
                     held = table.find(f"d:{base.isoformat()}")
                     return supported("shifted", held, f"{date} follows from {base} and {words.strip()}")
@@ -223,7 +230,7 @@ def _lengths(a: datetime.date, b: datetime.date, unit: str) -> set[int]:
     return {months // 12}
 
 
-def find_time(table: Table, moment: Moment, stated: Sequence[float], numbers: Sequence[Term]) -> Verdict | None:
+def find_time(table: Table, moment: Moment, stated: Sequence[float], numbers: Sequence[Term], sentence: str) -> Verdict | None:
     """A time of a race or a run that two others give, or one and a distance: the gap, the sum, the pace.
 
     Args:
@@ -231,8 +238,9 @@ def find_time(table: Table, moment: Moment, stated: Sequence[float], numbers: Se
         moment: hours, minutes and seconds; or minutes and seconds.
         stated: such times, in seconds, that the answer states.
         numbers: what a time may be divided by.
+        sentence: the sentence that it stands in.
     """
-    if moment.clock is None or moment.dates:
+    if moment.clock is None or moment.dates or not _RACING.search(sentence):
         return None
     times = sorted({*map(_seconds, (k for k in table.values if k.startswith("t:") and k.count(":") == 3)), *stated})
     if not 1 <= len(times) <= _MAX_TIMES:
