@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -11,7 +12,6 @@ from typing import Any, NamedTuple
 from agentfp_evidence.columns import Rows, flat_numbers, is_number, records_of, rows_of
 from agentfp_evidence.context import LABELS, label_around, names_field, sentence_around, speaks_of
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.figures import fits
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, quantum_of, significant
 from agentfp_evidence.numbers import Number
@@ -46,7 +46,10 @@ class Aggregates:
 
     def __init__(self) -> None:
         self._pending: list[Source] = []
-        self._found: list[Aggregate] = []
+        self._by_unit: dict[Unit | None, list[Aggregate]] = {}
+        self._count = 0
+        self.means = 0
+        """How many means there are."""
         self.truncated = False
 
     def add(self, source: Source) -> None:
@@ -54,22 +57,54 @@ class Aggregates:
         if source.ground == "evidence":
             self._pending.append(source)
 
-    def all(self) -> list[Aggregate]:
-        """The aggregates of all results."""
+    def near(self, number: Number, low: float, high: float) -> list[Aggregate]:
+        """What measures the same as a number and lies, in the number's unit, between two bounds.
+
+        Args:
+            number: the number.
+            low: the smallest size, in the number's unit.
+            high: the largest.
+        """
+        self._read()
+        found: list[Aggregate] = []
+        for unit, aggregates in self._by_unit.items():
+            if agree(unit, number.unit) or convertible(number.unit, unit):
+                factor = _factor(unit, number)
+                first = bisect_left(aggregates, low / factor, key=_size)
+                found.extend(aggregates[first : bisect_right(aggregates, high / factor, key=_size)])
+        return found
+
+    def _read(self) -> None:
+        if not self._pending:
+            return
         for source in self._pending:
             for rows in rows_of(source):
                 self._take(_of_rows(rows))
             for data, root in records_of(source):
                 self._take(_of_objects(data, source, root))
         self._pending.clear()
-        return self._found
+        for aggregates in self._by_unit.values():
+            aggregates.sort(key=_size)
 
     def _take(self, aggregates: Iterator[Aggregate]) -> None:
         for aggregate in aggregates:
-            if len(self._found) >= MAX_AGGREGATES:
+            if self._count >= MAX_AGGREGATES:
                 self.truncated = True
                 return
-            self._found.append(aggregate)
+            self._count += 1
+            self.means += aggregate.how == "mean"
+            self._by_unit.setdefault(aggregate.unit, []).append(aggregate)
+
+
+def _size(aggregate: Aggregate) -> float:
+    return abs(aggregate.value)
+
+
+def _factor(unit: Unit | None, number: Number) -> float:
+    """What an aggregate's value is multiplied by to be in the unit of a number."""
+    if number.unit is None or unit is None or not convertible(number.unit, unit):
+        return 1.0
+    return float(unit.factor / number.unit.factor)
 
 
 _LABEL_OF = {"sum": "sum", "difference": "difference", "mean": "mean", "median": "mean", "complement": "difference"}
@@ -85,15 +120,13 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     """
     if number.value == 0:
         return None
-    found = [a for a in aggregates.all() if fits(abs(_in_unit(a, number)), abs(number.value), number.decimals) and _may_be(a, number)]
+    size, half = abs(number.value), 0.5 * 10.0**-number.decimals * (1 + 1e-9) + 1e-12
+    label = label_around(text, number.start, number.end)
+    found = aggregates.near(number, size - half, size + half)
     if not found:
         return None
-    hows = {a.how for a in found}
-    size = abs(number.value)
-    alike = (a for a in aggregates.all() if a.how in hows and size / 10 <= abs(_in_unit(a, number)) <= size * 10)
-    rivals = Counter(a.how for a in alike if _may_be(a, number))
-    label = label_around(text, number.start, number.end)
-    lone = sum(a.how == "mean" for a in aggregates.all()) == 1  # there is nothing else that "the average" could be of
+    rivals = Counter(a.how for a in aggregates.near(number, size / 10, size * 10))
+    lone = aggregates.means == 1  # there is nothing else that "the average" could be of
     hits = [(a, _is_called(a, number, label), _is_about(a, number, label) or (lone and a.how == "mean")) for a in found]
     risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
     if significant(number) > _CERTAIN_DIGITS:
@@ -117,7 +150,7 @@ def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> V
     """A number that rows give, where few of what they give is of its size: of fields that the sentence names, as the label says, or sums."""
     first, last = sentence_around(text, number.start, number.end)
     sentence = text[first:last]
-    fit = [a for a in aggregates.all() if _may_be(a, number)]
+    fit = aggregates.near(number, abs(number.value) / 2, abs(number.value) * 2)
     kinds = {how for how, name in _LABEL_OF.items() if LABELS[name].search(label)}
     adds_up = "sum" in kinds or not is_money(number.unit)  # a price that nothing calls a total is meant to stand somewhere
     narrow = (
@@ -126,23 +159,12 @@ def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> V
         [a for a in fit if a.how == "sum"] if adds_up else [],
     )
     for chosen, risk in zip(narrow, (NARROW_RISK, NARROW_RISK, MAX_RISK), strict=True):
-        results = (Result(a.how, _in_unit(a, number), a.origin, ()) for a in chosen)
+        results = (Result(a.how, a.value * _factor(a.unit, number), a.origin, ()) for a in chosen)
         found = first_hit(number, results, max_risk=risk)
         if found is not None:
             best = next(a for a in chosen if a.origin == found.written)
             return supported(best.how, [Posting(best.source, best.node)], f"{number.readings[0]} = {best.origin}")
     return None
-
-
-def _in_unit(aggregate: Aggregate, number: Number) -> float:
-    """The value of an aggregate in the unit of a number, where it converts."""
-    if number.unit is None or aggregate.unit is None or not convertible(number.unit, aggregate.unit):
-        return aggregate.value
-    return aggregate.value * float(aggregate.unit.factor / number.unit.factor)
-
-
-def _may_be(aggregate: Aggregate, number: Number) -> bool:
-    return agree(aggregate.unit, number.unit) or convertible(number.unit, aggregate.unit)
 
 
 def _is_about(aggregate: Aggregate, number: Number, label: str) -> bool:

@@ -150,7 +150,7 @@ class Posting:
         echo: the model itself passed the text to the call, so the result only hands it back.
     """
 
-    __slots__ = ("echo", "end", "node", "part", "source", "start", "unit")
+    __slots__ = ("_place", "echo", "end", "node", "part", "source", "start", "unit")
 
     def __init__(
         self, source: Source, node: Node, start: int = 0, end: int = 0, unit: Unit | None = None, part: bool = False, echo: bool = False
@@ -162,9 +162,15 @@ class Posting:
         self.unit = unit
         self.part = part
         self.echo = echo
+        self._place: ValueSource | None = None
 
     def where(self) -> ValueSource:
-        """The place as reports name it."""
+        """The place as reports name it; written out once."""
+        if self._place is None:
+            self._place = self._written()
+        return self._place
+
+    def _written(self) -> ValueSource:
         if self.node is None and self.end:
             path = f"characters {self.start}-{self.end}"
         else:

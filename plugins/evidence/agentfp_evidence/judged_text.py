@@ -122,6 +122,7 @@ class JudgedText:
         self._stated: set[tuple[int | None, int, int | None]] = set()
         self._language = "en"
         self._counts: list[Operand] | None = None
+        self._words: list[Word] = []
         self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
         """Where the values that stand in the evidence stand there, by their place in the text."""
 
@@ -133,6 +134,7 @@ class JudgedText:
             in_words: it is prose: numbers in words, weekdays and quotes are judged too, numbers of lists and code are not.
         """
         found = found or find_in(self._text)
+        self._words = found.words
         self._language = language = language_of([fold_word(w.text) for w in found.words])
         judged = self._verdicts(found.mentions, masks=in_words)
         values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
@@ -183,6 +185,7 @@ class JudgedText:
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
         found = find_in(self._text)
+        self._words = found.words
         self._language = language_of([fold_word(w.text) for w in found.words])
         return self._verdicts(found.mentions)
 
@@ -264,7 +267,7 @@ class JudgedText:
                 found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
                 if found is not None:
                     judged[i] = (mention, found)
-        self._counts = words_as_counts(self._text)
+        self._counts = words_as_counts(self._words)
         counts = [*self._counts, *list_lengths(self._table)]
         self._deriver = Deriver(self._table, self._ladder.names, self._text, self._counts)
         left = self._work_all_out(judged, left, counts)

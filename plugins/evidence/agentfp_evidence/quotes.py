@@ -25,6 +25,7 @@ _REPORTS = re.compile(
     r"|message|indique|retourne|r\u00e9pond|\u00e9crit|dit)\b[^\n.!?]{0,50}$",
     re.IGNORECASE,
 )
+_MARKS = frozenset("\"'`\u201c\u201e\u00ab")
 _FAILURE = re.compile(
     r"\b(?:\w*Error|\w*Exception)\b:? |\b(?:failed|fatal|error|denied|refused|not found|no such|cannot|can't|unable to|invalid|timed? ?out"
     r"|read-only|no space|out of memory|does not exist)\b.*\s",
@@ -110,6 +111,8 @@ def quotes_in(text: str) -> Iterator[Quote]:
     Args:
         text: the answer, folded.
     """
+    if not _MARKS.intersection(text):
+        return
     for match in _QUOTED.finditer(text):
         kind = match.lastgroup or ""
         group = next(i for i in range(1, (match.re.groups or 0) + 1) if match[i] is not None) + 1

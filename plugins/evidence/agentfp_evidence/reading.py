@@ -70,7 +70,7 @@ def json_path(node: Node) -> str:
         if isinstance(key, int):
             parts.append(f"[{key}]")
         else:
-            parts.append(f".{key}" if re.fullmatch(r"\w+", key) else f"[{json.dumps(key, ensure_ascii=False)}]")
+            parts.append(f".{key}" if key.isidentifier() or re.fullmatch(r"\w+", key) else f"[{json.dumps(key, ensure_ascii=False)}]")
     return "$" + "".join(reversed(parts))
 
 

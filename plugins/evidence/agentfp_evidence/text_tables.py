@@ -23,6 +23,7 @@ _LONGEST_LINE = 600
 _SIZE = re.compile(r"(\d+(?:[.,]\d+)?)(k|[KMGTP]i?)")
 _VALUED = re.compile(r"^\d|:\s|\d[.,]\d|\d{4}-\d\d")
 """What no heading has."""
+_NAMED_VALUE = re.compile(r"\s*\w[\w ]{0,40}:\s")
 _TIGHT = re.compile(r",(?=\S)|(?<=\S),(?=\s*$)")
 _RULE = re.compile(r"[\s|+:=_-]*[-=_]{2,}[\s|+:=_-]*")
 _FOOTER = re.compile(r"\(\d+ rows?(?:, .*)?\)|total \d+")
@@ -120,6 +121,10 @@ def _of_block(block: list[str]) -> Iterator[TextTable]:
             if rows:
                 yield TextTable(rows)
                 return
+    plain = [line for line in lines if not _NAMED_VALUE.match(line)]
+    if 2 <= len(plain) < len(lines) and (rows := _aligned(plain)):
+        yield TextTable(rows)  # what stands below a table by its name is no row of it
+        return
     if len(lines) >= 2:
         for first in range(min(3, len(lines) - 1)):
             rows = _aligned(lines[first:])
@@ -127,9 +132,6 @@ def _of_block(block: list[str]) -> Iterator[TextTable]:
                 yield TextTable(rows)
                 return
         rows = _without_heading(lines)
-        if not rows:
-            plain = [line for line in lines if not re.search(r"^\s*\w[\w ]{0,40}:\s", line)]
-            rows = _aligned(plain) if 2 <= len(plain) < len(lines) else []
         if rows:
             yield TextTable(rows)
     yield from _labelled(lines)
