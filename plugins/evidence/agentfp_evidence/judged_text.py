@@ -35,7 +35,7 @@ from agentfp_evidence.row_names import RowNames
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
 from agentfp_evidence.spans import Spans, as_seconds, clock_after, find_end, find_time, time_as_clock, time_from_dates
-from agentfp_evidence.spelled import spelled_in
+from agentfp_evidence.spelled import is_number_word, spelled_in
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
@@ -156,7 +156,7 @@ class JudgedText:
 
     def _in_words(self, judged: list[tuple[Mention, Verdict]]) -> Iterator[tuple[str, int, int, Verdict]]:
         """Numbers in words, weekdays of dates, and tokens of a declared shape."""
-        for spelled in spelled_in(self._text):
+        for spelled in spelled_in(self._text) if any(is_number_word(w.text) for w in self._words) else ():
             held = self._table.find(f"n:{spelled.value}")
             if held:
                 yield "number", spelled.start, spelled.end, supported("exact", held)

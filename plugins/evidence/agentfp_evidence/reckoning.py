@@ -180,10 +180,11 @@ def _dimension(term: Term) -> str:
 
 def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """The rule of three: as much more as one term is than another of its kind."""
-    for b in terms[:8]:
-        if b.unit is not PERCENT and (b.unit is unit if unit is not None else not is_money(b.unit)):
-            for a, c in itertools.permutations([t for t in terms[:8] if t is not b], 2):
-                if a.unit is c.unit and a.unit not in (None, PERCENT) and a.value != c.value and abs(c.value) != 1 and abs(a.value) != 1:
+    measured = [t for t in terms[:8] if t.unit not in (None, PERCENT) and abs(t.value) != 1]
+    for a, c in itertools.permutations(measured, 2):
+        if a.unit is c.unit and a.value != c.value:
+            for b in terms[:8]:
+                if b is not a and b is not c and b.unit is not PERCENT and (b.unit is unit if unit is not None else not is_money(b.unit)):
                     yield Result("product", b.value * a.value / c.value, f"{b.value:g} x {a.value:g} / {c.value:g}", (b, a, c))
 
 
