@@ -14,6 +14,7 @@ from agentfp_evidence.context import LABELS, label_around, names_field, sentence
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, quantum_of, significant
+from agentfp_evidence.normalise import MAX_EXACT_DIGITS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Node, json_path
 from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, first_hit
@@ -118,7 +119,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
         number: the number.
         text: the answer, folded.
     """
-    if number.value == 0:
+    if number.value == 0 or number.digits > MAX_EXACT_DIGITS:
         return None
     size, half = abs(number.value), 0.5 * 10.0**-number.decimals * (1 + 1e-9) + 1e-12
     label = label_around(text, number.start, number.end)

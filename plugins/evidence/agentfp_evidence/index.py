@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from agentfp.plugin import Message
 from agentfp.transcripts import ValueSource
@@ -150,7 +150,7 @@ class Posting:
         echo: the model itself passed the text to the call, so the result only hands it back.
     """
 
-    __slots__ = ("_place", "echo", "end", "node", "part", "source", "start", "unit")
+    __slots__ = ("_item", "_place", "echo", "end", "node", "part", "source", "start", "unit")
 
     def __init__(
         self, source: Source, node: Node, start: int = 0, end: int = 0, unit: Unit | None = None, part: bool = False, echo: bool = False
@@ -163,6 +163,17 @@ class Posting:
         self.part = part
         self.echo = echo
         self._place: ValueSource | None = None
+        self._item: Node | Literal[False] = False
+
+    @property
+    def item(self) -> Node:
+        """The place of the nearest item of a list that it stands in; None outside of lists and of JSON data."""
+        if self._item is False:
+            node = self.node if self.source.reading.data else None
+            while node is not None and not isinstance(node[1], int):
+                node = node[0]
+            self._item = node
+        return self._item
 
     def where(self) -> ValueSource:
         """The place as reports name it; written out once."""

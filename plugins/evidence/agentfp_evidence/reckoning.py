@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from agentfp.transcripts import ValueSource
 from agentfp_evidence.magnitudes import quantum_of
+from agentfp_evidence.normalise import MAX_EXACT_DIGITS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
@@ -83,7 +84,7 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
         max_risk: how probable it may be that a made-up number is one of them.
     """
     size, quantum = abs(number.value), quantum_of(number)
-    if not size:
+    if not size or number.digits > MAX_EXACT_DIGITS:
         return None
     step = _step(number)
     hit: Result | None = None
