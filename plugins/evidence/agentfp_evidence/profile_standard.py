@@ -46,6 +46,7 @@ def judge_standard(
         results=index.results,
         misattached=tuple(misattached(text, values, judged.postings)),
         truncated=ladder.table.truncated,
+        unseen=index.unseen,
         is_data=is_data or span is not None,
     )
 

@@ -125,6 +125,7 @@ class EvidenceReport:
         calls: number of tool results in the conversation, failed and empty ones included.
         misattached: values served for another entity; advisory.
         truncated: the evidence was larger than what is indexed; an unsupported value may stand in what was not read.
+        unseen: a message holds an image or a document, which the check cannot read; what may stand there is no strong finding.
         is_data: the answer was judged as JSON data, field by field.
     """
 
@@ -136,6 +137,7 @@ class EvidenceReport:
     calls: int = 0
     misattached: tuple[Misattachment, ...] = ()
     truncated: bool = False
+    unseen: bool = False
     is_data: bool = False
 
     @property
@@ -180,6 +182,8 @@ class EvidenceReport:
         notes.extend(f"{m.value!r} is stated for {m.stated_for!r}; the results have it for {m.served_for!r}." for m in self.misattached)
         if self.truncated:
             notes.append("The results are larger than what is indexed; an unsupported value may stand in the part that was not read.")
+        if self.unseen and any(value.how == "unseen" for value in self.values):
+            notes.append("A message holds an image or a document, which the check cannot read; an unsupported value may stand there.")
         return tuple(notes)
 
     def to_json(self) -> dict[str, Any]:
@@ -197,6 +201,7 @@ class EvidenceReport:
             "notes": list(self.notes),
             "truncated": self.truncated,
             "is_data": self.is_data,
+            "unseen": self.unseen,
         }
 
     @classmethod
@@ -217,6 +222,7 @@ class EvidenceReport:
             misattached=tuple(Misattachment(**{**m, "sources": _sources_of(m)}) for m in data["misattached"]),
             truncated=data["truncated"],
             is_data=data.get("is_data", False),
+            unseen=data.get("unseen", 0),
         )
 
     def to_html(self) -> str:
