@@ -103,9 +103,7 @@ class Resolver:
             found[0] = found[0]._replace(said={**found[0].said, "malformed": malformed})
         return found
 
-    def _one(
-        self, call: CallView, rule: Rule, arguments: dict[str, Any], claim: Claim | None, used: set[tuple[str, str]]
-    ) -> Judged:
+    def _one(self, call: CallView, rule: Rule, arguments: dict[str, Any], claim: Claim | None, used: set[tuple[str, str]]) -> Judged:
         argument, key = rule.argument, (call.name, rule.argument)
         if is_missing(arguments, argument):
             if rule.kind == "assume":

@@ -41,7 +41,8 @@ class Property:
         if self._check is None:
             from jsonschema.validators import validator_for
 
-            whole = {**self.schema, **{key: self._root[key] for key in ("$defs", "definitions", "$schema") if key in self._root}}
+            whole = dict(self.schema)
+            whole.update({key: self._root[key] for key in ("$defs", "definitions", "$schema") if key in self._root})
             self._check = validator_for(whole)(whole)
         try:
             return bool(self._check.is_valid(value))

@@ -298,5 +298,3 @@ def traced(said: Mapping[str, Any]) -> bool:
 def of_person(said: Mapping[str, Any]) -> bool:
     """Whether a value traced to the person."""
     return said["source"] == "answered" or (said["source"] == "said" and not said.get("reading"))
-
-

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentfp_inputs.rules import Rule
 from agentfp_inputs.declarations import QUESTION_CHARS
+from agentfp_inputs.rules import Rule
 from agentfp_inputs.text import clip, json_text
 
 SOURCES = "_sources"
