@@ -247,9 +247,8 @@ class Inputs(Plugin):
         """File that an argument runs with another value than the one that was judged."""
         argument = row.said.argument
         changes = ledger.changes.get(call.id, [])
-        before = ledger.filled.get(call.id) or next(
-            (c.arguments for c in reversed(ledger.before.get(call.id, []))), call.proposed.arguments
-        )
+        earlier = ledger.before.get(call.id)
+        before = ledger.filled.get(call.id) or (earlier[-1].arguments if earlier else call.proposed.arguments)
         value = json_text(before.get(argument))
         by, origin = None, None
         for change in changes:

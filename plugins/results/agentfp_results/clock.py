@@ -142,7 +142,7 @@ def span_of(window: Range | None) -> Span | None:
     if window is None:
         return None
     try:
-        return Span(iso(window.start, step=1), iso(window.end, step=1))
+        return Span(iso(window.start), iso(window.end))
     except (OverflowError, ValueError):
         return None
 

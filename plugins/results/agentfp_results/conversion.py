@@ -51,7 +51,7 @@ def convert(window: Window, period: ToolPeriod, by: Reading) -> Converted | Refu
         by: the run's now, and the zone for times without one.
     """
     asked = as_range(window, by.now)
-    refused = _refused(window, asked, period, by)
+    refused = _refused(asked, period, by)
     if refused is not None:
         return Refused(refused, period.argument)
     partly = period.retention is not None and asked.start < by.now - period.retention.ns
@@ -67,10 +67,10 @@ def convert(window: Window, period: ToolPeriod, by: Reading) -> Converted | Refu
         wider = _wider(form, asked, by)
         if wider is not None and _fits(as_range(wider[1], by.now).end - as_range(wider[1], by.now).start, period):
             return Converted(wider[0].arguments, form, wider[1], widened=True, partly_beyond_retention=partly)
-    return Refused(_why_not(asked, period, by), period.argument)
+    return Refused(_why_not(period, by), period.argument)
 
 
-def _refused(window: Window, asked: Range, period: ToolPeriod, by: Reading) -> Refusal | None:
+def _refused(asked: Range, period: ToolPeriod, by: Reading) -> Refusal | None:
     if period.direction == "past" and asked.start >= by.now:
         return "time-future"
     if period.direction == "future" and asked.end <= by.now:
@@ -98,7 +98,7 @@ def _wider(form: Form, asked: Range, by: Reading) -> tuple[Written, Window] | No
     return None
 
 
-def _why_not(asked: Range, period: ToolPeriod, by: Reading) -> Refusal:
+def _why_not(period: ToolPeriod, by: Reading) -> Refusal:
     if all(isinstance(form, Day) for form in period.forms):
         return "multi-day" if by.zone is not None else "no-form-holds"
     return "no-form-holds"

@@ -10,7 +10,14 @@ from agentfp.plugin import Event
 from agentfp_results.events import CallWindow, Clock, Coverage, Dispatched, Facts, PeriodJudged, ZoneAnswered, ZoneAsked
 
 PLUGIN = "results"
-MEMO_EVENTS = ("agentfp.results.*", "agentfp.inputs.argument", "agentfp.inputs.rewritten", "agentfp.pause.request", "agentfp.pause.resume")
+MEMO_EVENTS = (
+    "agentfp.results.*",
+    "agentfp.agent.iteration_start",
+    "agentfp.inputs.argument",
+    "agentfp.inputs.rewritten",
+    "agentfp.pause.request",
+    "agentfp.pause.resume",
+)
 
 
 class Row(NamedTuple):
@@ -56,6 +63,7 @@ class Ledger:
         self.turn_windows: list[tuple[int, CallWindow]] = []
         self._at = (0, 0)
         self.handlers: Mapping[str, Callable[[Event, Any], None]] = {
+            "agentfp.agent.iteration_start": self._begin,
             "agentfp.results.clock": self._clock,
             "agentfp.results.zone_asked": self._zone_asked,
             "agentfp.results.zone_answered": self._zone_answered,
@@ -96,6 +104,9 @@ class Ledger:
             handler(event, event.payload)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             return  # what cannot be read of a damaged record is left out, here and wherever it is folded
+
+    def _begin(self, event: Event, said: Any) -> None:
+        """What is of a batch ends here; that it does, ``take`` has seen."""
 
     def _row(self, rows: list[Row]) -> Callable[[Event, Any], None]:
         def take(event: Event, said: Any) -> None:

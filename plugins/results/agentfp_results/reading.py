@@ -122,7 +122,8 @@ def _limits(kind: str, data: Mapping[str, Any]) -> Envelope:
         dropped.append(why)
     provenance = data.get("provenance")
     kept_provenance = provenance if isinstance(provenance, Mapping) else None
-    return Envelope(kind, *[lists[name] for name in LISTS], None, period, kept_provenance, data, tuple(dropped))
+    checked, not_checked, cannot_cover = (lists[name] for name in LISTS)
+    return Envelope(kind, checked, not_checked, cannot_cover, None, period, kept_provenance, data, tuple(dropped))
 
 
 def _period(data: Mapping[str, Any]) -> tuple[Declared | None, str]:
