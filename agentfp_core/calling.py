@@ -138,6 +138,7 @@ def file_verdict(run: Run[Any], impl: Impl, verdict: Any, call_id: str | None = 
     payload = VerdictFiled(impl.moment, impl.phase, impl.plugin, kind)
     if isinstance(verdict, Allow):
         payload.arguments = arguments
+        payload.origin = verdict.origin
     elif isinstance(verdict, (Deny, Halt)):
         payload.reason, payload.text, payload.rule = verdict.reason, verdict.tell_model, verdict.rule
     elif isinstance(verdict, Withhold):

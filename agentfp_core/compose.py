@@ -222,6 +222,10 @@ class Composer:
                 return state.decorations.get((plugin, target)) == (edit.digest, edit.only)
             case "undecorate":
                 return (plugin, target) not in state.decorations
+            case "explain":
+                return state.explained.get((plugin, target)) == edit.digest
+            case "unexplain":
+                return (plugin, target) not in state.explained
             case "hold_out":
                 return plugin in state.held_out.get(target, ())
             case "let_in":

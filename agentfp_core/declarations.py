@@ -17,3 +17,15 @@ class Declaration:
     """Name of the plugin that reads the marker."""
     wire_type: ClassVar[Any] = None
     """What the model writes for the parameter, where the plugin puts another value in (``Allow.values``); None for the parameter's own."""
+
+    def respell(self, value: Any, other: Declaration) -> Any:
+        """The same value as a parameter with another marker writes it, so that one answer of a person serves both.
+
+        Args:
+            value: a value of the parameter that carries this marker.
+            other: the other parameter's marker.
+
+        Returns:
+            The value; None where the two cannot be told to be the same.
+        """
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentfp_core import jsontext
@@ -125,6 +125,21 @@ class RequestDraft:
     def undecorate_tools(self, property: str) -> None:
         """Undo this plugin's decoration."""
         self._edit("undecorate", property)
+
+    def explain_arguments(self, tool: str, texts: Mapping[str, str], *, optional: Collection[str] = ()) -> None:
+        """Add a sentence to the descriptions of some of a tool's arguments, from now on; the plugin's earlier ones of this tool go.
+
+        Args:
+            tool: its name.
+            texts: the sentence for each argument.
+            optional: those of them that the model may leave out although the tool needs them; the plugin puts them in.
+        """
+        said = {name: {"text": text, "optional": name in optional} for name, text in texts.items()}
+        self._edit("explain", tool, body=jsontext.canonical(said))
+
+    def unexplain_arguments(self, tool: str) -> None:
+        """Take back what this plugin says of a tool's arguments."""
+        self._edit("unexplain", tool)
 
     def hold_out_tool(self, name: str) -> None:
         """Serve requests without a tool, from now on. A call of it is refused."""

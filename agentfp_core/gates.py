@@ -273,4 +273,4 @@ class Gate:
 def _approved(args: str | None) -> VerdictFiled:
     from agentfp_core.events.hook import VerdictFiled
 
-    return VerdictFiled("before_tool", "consent", KERNEL, "Allow", arguments=args)
+    return VerdictFiled("before_tool", "consent", KERNEL, "Allow", arguments=args, origin=None if args is None else "person")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from agentfp_core import jsontext
 from agentfp_core.errors import RecordFormatError
@@ -165,6 +165,7 @@ class ServedState:
         self.tickets: dict[str, dict[str, str]] = {}
         self.hidden: dict[str, set[str]] = {}
         self.decorations: dict[tuple[str, str], tuple[str, tuple[str, ...] | None]] = {}
+        self.explained: dict[tuple[str, str], str] = {}
         self.held_out: dict[str, set[str]] = {}
         self.added_tools: dict[str, tuple[str, str]] = {}
         self.editors: set[str] = set()
@@ -290,6 +291,10 @@ class ServedState:
             self.decorations[plugin, target] = (edit.digest, edit.only)
         elif edit.op == "undecorate":
             self.decorations.pop((plugin, target), None)
+        elif edit.op == "explain" and edit.digest is not None:
+            self.explained[plugin, target] = edit.digest
+        elif edit.op == "unexplain":
+            self.explained.pop((plugin, target), None)
         elif edit.op == "hold_out":
             self.held_out.setdefault(target, set()).add(plugin)
         elif edit.op == "let_in":
@@ -309,6 +314,7 @@ class ServedState:
         undo = [EditRef("restore", p, target) for target, by in self.tickets.items() for p in by if p in gone]
         undo += [EditRef("restore", p, target) for target, by in self.hidden.items() for p in by if p in gone]
         undo += [EditRef("undecorate", p, prop) for p, prop in self.decorations if p in gone]
+        undo += [EditRef("unexplain", p, tool) for p, tool in self.explained if p in gone]
         undo += [EditRef("let_in", p, tool) for tool, by in self.held_out.items() for p in by if p in gone]
         undo += [EditRef("drop_tool", p, tool) for tool, (p, _) in self.added_tools.items() if p in gone]
         return tuple(undo)
@@ -338,9 +344,12 @@ class ServedState:
             for (_, prop), (value, only) in self.decorations.items()
             if only is None or ref.name in only
         }
-        if not fragments:
+        said = [jsontext.parse(self.blobs[value]) for (_, tool), value in sorted(self.explained.items()) if tool == ref.name]
+        if not fragments and not said:
             return spec
         schema = spec.parameters
+        for arguments in said:
+            _explain(schema, arguments)
         own = schema.get("properties", {})
         schema["properties"] = {**own, **{prop: fragment for prop, fragment in fragments.items() if prop not in own}}
         return dataclasses.replace(spec, parameters_json=jsontext.canonical(schema))
@@ -361,6 +370,7 @@ class ServedState:
         if self._tools_line is None:
             lines = [f"tool {ref.name} {ref.digest}" for ref in self.tools if ref.name not in self.held_out]
             lines += [f"fragment {p} {prop} {value} {only}" for (p, prop), (value, only) in sorted(self.decorations.items())]
+            lines += [f"explained {p} {tool} {value}" for (p, tool), value in sorted(self.explained.items())]
             self._tools_line = "\n".join(lines)
         text = (
             f"{self._pieces_line}\nmessages {len(self._items)} {self.chain_head()}\n{self._tools_line}\n"
@@ -394,6 +404,18 @@ class ServedState:
             data = jsontext.parse(self.params)
             self._params = (self.params, (ModelSettings.of(data.get("settings")), data.get("tool_choice"), data.get("output_schema")))
         return self._params[1]
+
+
+def _explain(schema: dict[str, Any], arguments: Mapping[str, Any]) -> None:
+    """Say of a tool's arguments what a plugin says of them; of those that the schema does not have, nothing."""
+    own = schema.get("properties")
+    for name, said in arguments.items():
+        if isinstance(own, dict) and isinstance(own.get(name), dict):
+            texts = [text for text in (own[name].get("description"), said["text"]) if isinstance(text, str) and text]
+            if texts:
+                own[name]["description"] = " ".join(texts)
+            if said["optional"] and name in schema.get("required", ()):
+                schema["required"] = [other for other in schema["required"] if other != name]
 
 
 def _nowhere(_payload: Payload) -> None:

@@ -15,12 +15,14 @@ class Allow:
 
     Args:
         args: the arguments in place of those proposed; None leaves them.
+        origin: who chose these arguments, where the plugin knows: ``person`` or ``app``; None for the plugin itself.
         values: only in phase ``resolve``: what the function is called with in place of these arguments. They are not validated
             and stand on no record; where a run is resumed before the call ran, the hook is called again.
     """
 
     args: Mapping[str, Any] | None = None
     values: Mapping[str, Any] | None = field(default=None, repr=False)
+    origin: Literal["person", "app"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ _RULES: Mapping[type, Mapping[str, Rule]] = {
         "failed": FLAG,
     },
     Approval: {"approved": FLAG, "by": TEXT_OR_NONE, "note": TEXT_OR_NONE, "args": OBJECT, "pinned": TEXT_OR_NONE},
-    Allow: {"args": OBJECT},
+    Allow: {"args": OBJECT, "origin": ("'person', 'app' or None", lambda value: value in ("person", "app", None))},
     Deny: {"reason": TEXT, "tell_model": TEXT_OR_NONE, "rule": TEXT_OR_NONE},
     Halt: {"reason": TEXT, "tell_model": TEXT_OR_NONE, "rule": TEXT_OR_NONE},
     AskField: {

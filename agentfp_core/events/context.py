@@ -34,10 +34,15 @@ class EditRef:
 
     ``op`` and what it needs: ``ticket`` (target message, digest), ``hide`` (target message), ``restore`` (target
     message), ``decorate`` (target property, digest of the fragment, only), ``undecorate`` (target property),
-    ``hold_out`` and ``let_in`` (target tool), ``add_tool`` (target tool, digest of its schema), ``drop_tool``.
+    ``hold_out`` and ``let_in`` (target tool), ``add_tool`` (target tool, digest of its schema), ``drop_tool``,
+    ``explain`` (target tool, digest of what is said of its arguments), ``unexplain``.
     """
 
-    op: Name[Literal["ticket", "hide", "restore", "decorate", "undecorate", "hold_out", "let_in", "add_tool", "drop_tool"]]
+    op: Name[
+        Literal[
+            "ticket", "hide", "restore", "decorate", "undecorate", "hold_out", "let_in", "add_tool", "drop_tool", "explain", "unexplain"
+        ]
+    ]
     plugin: Name[str]
     target: Name[str]
     digest: Hash[str | None] = None

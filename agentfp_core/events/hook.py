@@ -19,6 +19,7 @@ class VerdictFiled(Payload):
     text: Content[str | None] = None
     reason: Content[str | None] = None
     rule: Name[str | None] = None
+    origin: Name[Literal["person", "app"] | None] = None
 
 
 @event("agentfp.plugin.failed")

@@ -86,6 +86,10 @@ def act(draft: RequestDraft, run: Run[Any], action: Action, brings: str | None, 
         draft.decorate_tools(args[0], {"type": args[1]}, args[2])
     elif op == "undecorate":
         draft.undecorate_tools(args[0])
+    elif op == "explain":
+        draft.explain_arguments(args[0], {args[1]: args[2]}, optional=args[3])
+    elif op == "unexplain":
+        draft.unexplain_arguments(args[0])
     elif op == "hold_out":
         draft.hold_out_tool(args[0])
     elif op == "let_in":

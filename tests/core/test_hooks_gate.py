@@ -84,6 +84,15 @@ async def test_each_sees_the_arguments_that_the_one_before_left() -> None:
     assert result.history[1].tool_calls[0].arguments == {"a": 0}
 
 
+async def test_who_chose_the_arguments_stands_with_the_verdict() -> None:
+    plugins = [First(answers={"fill": Allow({"a": 1}, origin="app")}), Second(answers={"fill": Allow({"a": 2})})]
+    result = await answering(call("add", a=0), "done", tools=[add], plugins=plugins).run("go")
+    assert [v.origin for v in check_record(result).of(VerdictFiled)] == ["app", None]
+    wrong = First(answers={"fill": Allow({"a": 1}, origin="model")})  # type: ignore[arg-type]
+    refused = await answering(call("add", a=0), "done", tools=[add], plugins=[wrong]).run("go")
+    assert refused.plugin_failures == {"first": 1}
+
+
 @pytest.mark.parametrize(("verdict", "outcome"), [(Deny("no", rule="r1"), "denied"), (Halt("stop", rule="r2"), "halted")])
 async def test_a_refused_call_meets_no_further_hook(verdict: Any, outcome: str) -> None:
     seen: list[Any] = []

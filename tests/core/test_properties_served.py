@@ -27,6 +27,8 @@ action = st.one_of(
         st.just("decorate"), property_name, st.sampled_from(["string", "integer"]), st.sampled_from([None, ("look",), ("count", "write")])
     ),
     st.tuples(st.just("undecorate"), property_name),
+    st.tuples(st.just("explain"), tool_name, st.sampled_from(["word", "of", "text"]), word, st.sampled_from([(), ("word", "of")])),
+    st.tuples(st.just("unexplain"), tool_name),
     st.tuples(st.just("hold_out"), tool_name),
     st.tuples(st.just("let_in"), tool_name),
     st.tuples(st.sampled_from(["add_tool", "drop_tool"])),
@@ -44,6 +46,7 @@ class Expected:
     tickets: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     hidden: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     decorations: dict[tuple[str, str], tuple[str, Any]] = dataclasses.field(default_factory=dict)
+    explained: dict[tuple[str, str], tuple[str, str, Any]] = dataclasses.field(default_factory=dict)
     held_out: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     added: dict[str, None] = dataclasses.field(default_factory=dict)
 
@@ -63,6 +66,12 @@ class Expected:
             self.decorations[plugin, args[0]] = (args[1], args[2])
         elif op == "undecorate":
             self.decorations.pop((plugin, args[0]), None)
+        elif op == "explain":
+            self.explained[plugin, args[0]] = (args[1], args[2], args[3])
+        elif op == "unexplain":
+            self.explained.pop((plugin, args[0]), None)
+        elif op == "unexplain":
+            self.explained.pop((plugin, args[0]), None)
         elif op == "hold_out":
             self.held_out.add((args[0], plugin))
         elif op == "let_in":
@@ -91,6 +100,15 @@ class Expected:
                 wire[name] = found
         return wire
 
+    def descriptions(self) -> dict[str, dict[str, str]]:
+        wire: dict[str, dict[str, str]] = {}
+        own = {"look": "word", "count": "of", "write": "text"}
+        for (_, name), (argument, text, _) in sorted(self.explained.items()):
+            if own[name] == argument and text and not any(held == name for held, _ in self.held_out):
+                before = wire.setdefault(name, {}).get(argument)
+                wire[name][argument] = text if before is None else f"{before} {text}"
+        return wire
+
 
 def check_against(
     expected: Expected, plan: list[tuple[str, dict[int, list[Action]], int | None]], result: RunResult[str], sent: list[ModelRequest]
@@ -112,6 +130,8 @@ def check_against(
         assert request.system == "\n\n".join(pieces)
         wire = {t.name: {k: v.get("type") for k, v in t.parameters.get("properties", {}).items()} for t in request.tools}
         assert wire == expected.tools()
+        described = {t.name: {k: v["description"] for k, v in t.parameters["properties"].items() if "description" in v} for t in request.tools}
+        assert {name: texts for name, texts in described.items() if texts} == expected.descriptions()
 
 
 @given(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, UsageError, tool
+from agentfp import Agent, Record, UsageError, tool
 from agentfp.events import AnsweredOffWire, Served
 from agentfp.model import ModelRequest
 from agentfp.plugin import Plugin, PluginError, RequestDraft, hookimpl
@@ -101,6 +101,44 @@ async def test_decorations_reach_the_tools_they_are_for() -> None:
     assert properties(model.requests[0]) == {"look": ["all", "why", "word"], "count": ["all", "of"], "write": ["all", "text"]}
     assert properties(model.requests[1]) == properties(model.requests[2]) == {"look": ["why", "word"], "count": ["of"], "write": ["text"]}
     model.check_unchanged()
+
+
+async def test_what_plugins_say_of_arguments_stands_beside_what_the_tool_says() -> None:
+    @tool
+    async def find(name: str, near: str) -> str:
+        """Find somebody.
+
+        Args:
+            name: who it is.
+            near: a place.
+        """
+        return f"found {name} near {near}"
+
+    one = editor("a", {1: [("explain", "find", "name", "Short.", ("name",))], 3: [("unexplain", "find")]})
+    other = editor("b", {2: [("explain", "find", "name", "Lower case.", ()), ("explain", "find", "place", "Lost.", ("place",))]})
+    model = ScriptedModel([call("find", name="Bo", near="A")] * 3 + ["Done."])
+    result = await Agent(model, tools=[find], plugins=[one, other]).run("Go")
+
+    def said(request: ModelRequest) -> tuple[str, list[str]]:
+        schema = request.tools[0].parameters
+        return schema["properties"]["name"]["description"], schema["required"]
+
+    whole = ["name", "near"]
+    assert [said(request) for request in model.requests] == [
+        ("who it is. Short.", ["near"]),
+        ("who it is. Short.", ["near"]),
+        ("who it is.", whole),
+        ("who it is.", whole),
+    ]
+    for number, request in enumerate(model.requests, 1):
+        assert Record.from_lines(result.record.to_lines()).served_at(number) == request
+
+
+async def test_two_plugins_may_say_something_of_one_argument() -> None:
+    one, other = editor("b", {1: [("explain", "look", "word", "B.", ())]}), editor("a", {1: [("explain", "look", "word", "A.", ())]})
+    for plugins in ((one, other), (other, one)):
+        _, model = await run_edits(1, *plugins)
+        assert model.requests[0].tools[0].parameters["properties"]["word"]["description"] == "A. B."
 
 
 async def test_a_tool_is_added_and_dropped_by_its_plugin() -> None:

@@ -222,7 +222,7 @@ class EvidenceReport:
             misattached=tuple(Misattachment(**{**m, "sources": _sources_of(m)}) for m in data["misattached"]),
             truncated=data["truncated"],
             is_data=data.get("is_data", False),
-            unseen=data.get("unseen", 0),
+            unseen=data.get("unseen", False),
         )
 
     def to_html(self) -> str:
