@@ -143,7 +143,7 @@ class Blueprint(Generic[Deps, Out]):
             problems += _misspelt(listeners, self.plugin_set)
         problems += _unpriced(model, self.limits, prices)
         plain, self.tool_sources = split(tools)
-        registry = Registry(name, self.plugin_set)
+        registry = Registry(name, self.plugin_set, None if self.output is None else self.output.output_type)
         registry.problems = problems
         registry.take_tools(plain)
         registry.run_hooks()
