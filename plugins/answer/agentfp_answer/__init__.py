@@ -1,6 +1,8 @@
 """What an answer rests on: what was looked at and what was not, claims against facts, and one standing a person can act on."""
 
+from agentfp_answer.artifact_reads import ArtifactReads, Resolved
 from agentfp_answer.assessing import assess
+from agentfp_answer.claims import ClaimSpec
 from agentfp_answer.errors import AnswerValidationError, DeclarationRefusedError
 from agentfp_answer.events import AnswerArmed, AnswerAssessed, AnswerValidated, ClaimChecked, CoverageDeclared
 from agentfp_answer.items import Item
@@ -20,6 +22,7 @@ from agentfp_answer.reports import (
     ValidationReport,
     Witness,
 )
+from agentfp_answer.validating import AnswerValidation, ValidationLimits
 
 __all__ = [
     "Answer",
@@ -27,13 +30,16 @@ __all__ = [
     "AnswerAssessed",
     "AnswerCoverage",
     "AnswerValidated",
+    "AnswerValidation",
     "AnswerValidationError",
+    "ArtifactReads",
     "Assessment",
     "AssumedValue",
     "Check",
     "CheckReport",
     "ClaimChecked",
     "ClaimReport",
+    "ClaimSpec",
     "CoverageDeclared",
     "CoveredPeriod",
     "DeclarationRefusedError",
@@ -41,6 +47,8 @@ __all__ = [
     "Period",
     "Reading",
     "Reason",
+    "Resolved",
+    "ValidationLimits",
     "ValidationReport",
     "Witness",
     "absent",

@@ -192,7 +192,7 @@ class _Assessing:
     def _periods(self) -> None:
         rows = self.turn.of("agentfp.results.period")
         for row in rows:
-            verdict = row.data.get("verdict")
+            verdict = text(row.data.get("verdict")) or ""
             if masked(verdict):
                 self.keep_out("agentfp.results.period")
             if verdict in PERIODS:
@@ -254,6 +254,8 @@ class _Assessing:
             self.fire("answer-check-failed", row, "/status")
         elif status != "passed":
             self.fire("check-unreachable", row, "/status")
+        elif (later := [verdict for verdict in self.turn.of("agentfp.hook.verdict") if verdict.seq > row.seq]) != []:
+            self.fire("check-unreachable", later[0], "/verdict")  # what went out is not what was checked
         elif row.data.get("mode") == "enforce":
             self.support.append(Witness(row.seq, row.name, "/digest"))
         ran = sum(disposition in ("checked-pass", "checked-fail") for disposition in found)

@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 from agentfp_answer.items import LISTS, Item, read_items
 from agentfp_answer.periods import Period, read_period
 from agentfp_answer.semantics import faults_of
-from agentfp_answer.wire import ABSENT, COVERAGE, ENVELOPES, MARKERS, SEMANTICS
+from agentfp_answer.wire import ABSENT, COVERAGE, ENVELOPES, MARKERS, MAX_DEPTH, SEMANTICS
 
-MAX_DEPTH = 8
 EnvelopeKind: TypeAlias = Literal["absence", "coverage", "semantics"]
 
 
@@ -117,7 +116,9 @@ def _made(kind: EnvelopeKind, data: Mapping[str, Any], path: str, lists: Mapping
     return Envelope(
         kind,
         path,
-        *(read[name].items for name in LISTS),
+        read["checked"].items,
+        read["not_checked"].items,
+        read["cannot_cover"].items,
         looked_for=looked_for if isinstance(looked_for, str) else None,
         period=period,
         faults=(*faults, *(() if wrong is None else (wrong,))),

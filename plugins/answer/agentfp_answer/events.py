@@ -88,7 +88,6 @@ class AnswerValidated(Payload):
     checks: tuple[CheckRow, ...] = ()
     reads: Number[int] = 0
     bytes_read: Number[int] = 0
-    duration_ms: Number[int] = 0
     error_class: Name[str | None] = None
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentfp_answer.envelopes import MAX_DEPTH, parse
+from agentfp_answer.envelopes import parse
 from agentfp_answer.items import LISTS
 from agentfp_answer.raw import PLACEHOLDER, masked
-from agentfp_answer.wire import COVERAGE, ENVELOPES, MARKERS, SEMANTICS
+from agentfp_answer.wire import COVERAGE, ENVELOPES, MARKERS, MAX_DEPTH, SEMANTICS
 
 _READ = frozenset({*MARKERS, *LISTS, "result", "looked_for", "clarify", "facts", "series", "edges", "note", "period"})
 

@@ -19,6 +19,7 @@ from agentfp_answer.wire import (
     COVERAGE,
     COVERAGE_NOTE,
     ENVELOPES,
+    MAX_DEPTH,
     PRIVATE,
     SEMANTICS,
     SEMANTICS_NOTE,
@@ -228,7 +229,7 @@ def _split(result: ToolReturn) -> tuple[list[Mapping[str, Any]], Any]:
 def _declared(content: Any) -> list[Mapping[str, Any]]:
     """The declarations in a result that holds them itself, from the outermost on."""
     found: list[Mapping[str, Any]] = []
-    while isinstance(content, Mapping) and len(found) < 8:
+    while isinstance(content, Mapping) and len(found) < MAX_DEPTH:
         if content.get(ABSENT) is True:
             return [*found, content]
         if not isinstance(content.get(COVERAGE), Mapping):

@@ -103,7 +103,8 @@ def instant(text: Any) -> tuple[datetime.datetime, int] | None:
     day, hour, minute, second, fraction, zone = found.groups()
     leap = second == "60"
     try:
-        made = datetime.datetime.fromisoformat(f"{day}T{hour}:{minute}:{'59' if leap else second or '00'}{zone.upper().replace('Z', '+00:00')}")
+        offset = "+00:00" if zone in "Zz" else zone
+        made = datetime.datetime.fromisoformat(f"{day}T{hour}:{minute}:{'59' if leap else second or '00'}{offset}")
         utc = made.astimezone(datetime.UTC) + datetime.timedelta(seconds=int(leap))
     except (ValueError, OverflowError):
         return None

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pydantic
 
 from agentfp import ToolReturn
-from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Message, Plugin, Registry, Replace, Run, hookimpl
+from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Message, Plugin, Refuse, Registry, Replace, Revise, Run, hookimpl
 from agentfp_answer.assessing import assess
+from agentfp_answer.claims import ClaimSpec, Facts, check_claims
 from agentfp_answer.covering import coverage_of, limits_text
 from agentfp_answer.envelopes import envelopes_of, parse
+from agentfp_answer.errors import AnswerValidationError
 from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
 from agentfp_answer.line import standing_line
 from agentfp_answer.reading import READ, Reading
-from agentfp_answer.reports import AnswerCoverage, Assessment
+from agentfp_answer.reports import AnswerCoverage, Assessment, ClaimReport, ValidationReport
+from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of, validated_event, validation_of
+from agentfp_answer.settings import a_validation
+from agentfp_answer.validating import AnswerValidation, validate
 from agentfp_answer.wire import Minted, as_text, served
 
 
@@ -36,11 +41,26 @@ class Answer(Plugin):
         """Whether one line with the standing is appended to an answer in prose."""
         rows_at: dict[str, str] = pydantic.Field(default_factory=dict)
         """By tool, the key of its result under which its rows stand, so that an empty list there is seen."""
+        claims: dict[str, ClaimSpec] = pydantic.Field(default_factory=dict)
+        """What fields of a typed answer claim, by their dotted path, to be held against the facts of described results."""
+        on_contradicted: Literal["flag", "revise"] = "flag"
+        """Whether an answer that contradicts a fact is sent back once."""
+        trusted_tools: tuple[str, ...] = ()
+        """Tools whose results may state facts though another program wrote them, such as a server's."""
+        validation: Any = None
+        """A check of every typed answer, an `AnswerValidation`; or the import path of one."""
+        refuse_on_failure: bool = pydantic.Field(False, strict=True)
+        """Whether an answer is refused when its standing could not be told."""
+
+        _a_validation = pydantic.field_validator("validation", mode="before")(a_validation)
 
     @property
     def may_change_answers(self) -> bool:
         """Whether anything is appended to answers or keeps them from going out."""
-        return bool(self.settings.limits_travel or self.settings.standing_line)
+        settings = self.settings
+        enforces = settings.validation is not None and settings.validation.mode == "enforce"
+        revises = bool(settings.claims) and settings.on_contradicted == "revise"
+        return bool(settings.limits_travel or settings.standing_line or enforces or revises or settings.refuse_on_failure)
 
     # --- what is known ---
 
@@ -85,6 +105,24 @@ class Answer(Plugin):
         """
         return coverage_of(cls.memo_of(source)) or None
 
+    @classmethod
+    def claims(cls, source: MemoSource) -> tuple[ClaimReport, ...]:
+        """What the declared claims of the last answer came to.
+
+        Args:
+            source: a result, a record, a checkpoint, or the path of a saved record.
+        """
+        return claims_of(cls.memo_of(source))
+
+    @classmethod
+    def validation(cls, source: MemoSource) -> ValidationReport | None:
+        """What the application's check of the last answer came to; None when it never ran, which is no pass.
+
+        Args:
+            source: a result, a record, a checkpoint, or the path of a saved record.
+        """
+        return validation_of(cls.memo_of(source))
+
     # --- building, and the turn ---
 
     @hookimpl
@@ -92,13 +130,16 @@ class Answer(Plugin):
         """See that what the settings need is there."""
         if self.settings.standing_line and agent.output_type is not None:
             agent.problem("standing_line is for answers in prose, and this agent has an output type; read Answer.assessment(result)")
+        for setting in ("claims", "validation"):
+            if getattr(self.settings, setting) and agent.output_type is None:
+                agent.problem(f"{setting} needs an output type: of prose nothing can be held against anything; pass output_type=...")
 
     @hookimpl
     def admit_input(self, message: Message, run: Run[Any]) -> None:
         """Put on the record what the application declares, when it is not there."""
-        settings = self.settings
-        if settings.rows_at and run.memo(self).rows_at != settings.rows_at:
-            run.emit(AnswerArmed(tuple([RowsAt(tool, key) for tool, key in settings.rows_at.items()])))
+        rows_at = self.settings.rows_at
+        if rows_at and run.memo(self).rows_at != rows_at:
+            run.emit(AnswerArmed(tuple([RowsAt(tool, key) for tool, key in rows_at.items()])))
 
     # --- results ---
 
@@ -147,6 +188,32 @@ class Answer(Plugin):
             )
 
     # --- answers ---
+
+    @hookimpl(moment="assess_answer", phase="claims")
+    def weigh(self, draft: AnswerDraft, run: Run[Any]) -> Revise | None:
+        """Hold what a typed answer claims against the facts."""
+        settings = self.settings
+        if not settings.claims:
+            return None
+        facts = Facts.of(run.memo(self), frozenset(settings.trusted_tools))
+        fits = draft.output is not None
+        found = check_claims(settings.claims, parse(draft.text) if fits else None, facts)
+        for report in found:
+            run.emit(claim_event(report))
+        wrong = [report for report in found if report.disposition == "checked-fail"]
+        if not wrong or settings.on_contradicted == "flag":
+            return None
+        return Revise([contradiction(report, settings.claims[report.field]) for report in wrong], key="claims")
+
+    @hookimpl(moment="assess_answer", phase="claims")
+    async def validate(self, draft: AnswerDraft, run: Run[Any]) -> Refuse | None:
+        """Let the application check a typed answer."""
+        validation: AnswerValidation | None = self.settings.validation
+        if validation is None:
+            return None
+        report = await validate(validation, draft.text, scope=scope_of(run), fits=draft.output is not None)
+        run.emit(validated_event(report))
+        return Refuse(AnswerValidationError(report)) if validation.mode == "enforce" and report.status != "passed" else None
 
     @hookimpl(moment="assess_answer", phase="append")
     def stand(self, draft: AnswerDraft, run: Run[Any]) -> Replace | None:

@@ -46,8 +46,15 @@ def number(value: Any) -> int:
 
 def masked(value: Any) -> bool:
     """Whether something of it was masked."""
-    if isinstance(value, str):
-        return PLACEHOLDER in value
-    if isinstance(value, dict):
-        return any(masked(item) for pair in value.items() for item in pair)
-    return isinstance(value, (list, tuple)) and any(masked(item) for item in value)
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            if PLACEHOLDER in item:
+                return True
+        elif isinstance(item, dict):
+            left += item.keys()
+            left += item.values()
+        elif isinstance(item, (list, tuple)):
+            left += item
+    return False

@@ -141,6 +141,8 @@ class Reading:
 
     def _verdict(self, event: Event, payload: Any) -> None:
         arguments = getattr(payload, "arguments", None)
+        if getattr(payload, "moment", None) == "assess_answer" and getattr(payload, "verdict", None) == "Replace":
+            self.turn.draft.setdefault(event.name, []).append(_row(event))
         if isinstance(arguments, str) and event.call_id is not None:
             made = Allowed(event.seq, getattr(payload, "plugin", ""), arguments)
             self.turn.allowed.setdefault(event.call_id, []).append(made)
@@ -215,4 +217,3 @@ STEPS: Mapping[str, Callable[[Reading, Event, Any], None]] = {
 """What each event does; all others are passed over."""
 
 READ = tuple(STEPS)
-

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 _COUNTED = re.compile(r"(?:^|[^a-z])(sum|count|total|cumulative|counter|delta)s?(?:[^a-z]|$)", re.IGNORECASE)
-_EMPTY = (None, "", [], {}, ())
+_EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 
 
 class Fault(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from agentfp_answer.envelopes import MAX_DEPTH, parse
-from agentfp_answer.wire import ABSENT, COVERAGE, SEMANTICS, SEMANTICS_NOTE
+from agentfp_answer.envelopes import parse
+from agentfp_answer.wire import ABSENT, COVERAGE, MAX_DEPTH, SEMANTICS, SEMANTICS_NOTE
 
 ShapeKind: TypeAlias = Literal["declared-absent", "undeclared-empty", "non-empty", "clarify", "unknown"]
 

@@ -12,6 +12,8 @@ SEMANTICS = "af_semantics"
 MARKERS = (ABSENT, COVERAGE, SEMANTICS)
 ENVELOPES = "af_envelopes"
 PRIVATE = "private"
+MAX_DEPTH = 8
+"""Declarations around one another that are read."""
 
 ABSENCE_NOTE = "Nothing was found where it was looked for. That says nothing of the places that were not checked or cannot be covered."
 COVERAGE_NOTE = "This covers what was checked and nothing else. It says nothing of what was not checked or cannot be covered."
@@ -50,20 +52,21 @@ def _line(item: Mapping[str, Any]) -> str:
     return f"{item['what']} — {item['why']}" if item.get("why") else str(item.get("what"))
 
 
-def served(data: Any) -> Any:
+def served(data: Any, depth: int = MAX_DEPTH) -> Any:
     """What a model reads of a result that holds declarations; the same object where it may read all of it.
 
     Args:
         data: a result, as JSON data.
+        depth: how many declarations around one another are looked into.
     """
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or not depth:
         return data
     if data.get(SEMANTICS) is True:
         return served_semantics(data)
     if data.get(ABSENT) is True:
         return _plain(data)
     if isinstance(data.get(COVERAGE), dict) and "result" in data:
-        own, inner = _plain(data[COVERAGE]), served(data["result"])
+        own, inner = _plain(data[COVERAGE]), served(data["result"], depth - 1)
         return data if own is data[COVERAGE] and inner is data["result"] else {**data, COVERAGE: own, "result": inner}
     return data
 
