@@ -90,16 +90,15 @@ class _Assessing:
 
     def fire(self, kind: str, row: Row | Result, path: str = "") -> None:
         """Note that a reason shows somewhere."""
-        name = row.name if isinstance(row, Row) else "agentfp.tool.ended"
         self.counts[kind] = self.counts.get(kind, 0) + 1
         places = self.fired.setdefault(kind, [])
         if len(places) < MOST_WITNESSES:
-            places.append(Witness(row.seq, name, path, row.call_id))
+            places.append(Witness(row.seq, row.name, path, row.call_id))
 
     def check(self, layer: int, name: str, ran: int, of: int, rows: Iterable[Row | Result]) -> None:
         """Note a check that there was something to look at for."""
         if of:
-            places = [Witness(r.seq, r.name if isinstance(r, Row) else "agentfp.tool.ended", "", r.call_id) for r in rows]
+            places = [Witness(row.seq, row.name, "", row.call_id) for row in rows]
             self.checks.append(Check(layer, name, ran, of, tuple(places[:MOST_WITNESSES])))
 
     def keep_out(self, what: str) -> None:

@@ -27,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The one outcome of a call."""
+    """The one outcome of a call; ``name`` is that of the event, or ``message`` where it stands in a transcript."""
 
     seq: int
     call_id: str | None
@@ -36,6 +36,7 @@ class Result:
     ran: bool
     content: str
     private: str | None
+    name: str = "agentfp.tool.ended"
 
 
 @dataclass(frozen=True, slots=True)
