@@ -73,8 +73,6 @@ class ConflictRow(Payload):
 class Layer(Plugin):
     """Files rows for a tool's calls, before they run or with the results, as another layer does."""
 
-    events = (ArgumentRow, PeriodRow, DerivedRow, StepsRow, ContingentRow, ConflictRow)
-
     class Settings(Plugin.Settings):
         before: tuple[Any, ...] = ()
         after: tuple[Any, ...] = ()
@@ -104,12 +102,21 @@ class Inputs(Layer):
     """Stands in for the layer over arguments, which is another distribution."""
 
     name = "inputs"
+    events = (ArgumentRow,)
+
+
+class Results(Layer):
+    """Stands in for the layer over results."""
+
+    name = "results"
+    events = (PeriodRow,)
 
 
 class Others(Layer):
-    """Stands in for the layers that are other distributions."""
+    """Stands in for the layers that are other distributions, the ledger of findings among them."""
 
     name = "others"
+    events = (PeriodRow, DerivedRow, StepsRow, ContingentRow, ConflictRow)
 
 
 @tool
