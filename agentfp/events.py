@@ -23,7 +23,7 @@ from agentfp_core.events.agent import (
 from agentfp_core.events.app import AppEvent
 from agentfp_core.events.base import Content, Event, Hash, Mark, Name, Number, Payload, UnknownPayload, event, part, payload_json, words_of
 from agentfp_core.events.catalog import CATALOG
-from agentfp_core.events.context import Blob, BudgetPressure, CacheRef, EditRef, PieceRef, Served, ToolRef
+from agentfp_core.events.context import Blob, BudgetPressure, CacheRef, EditRef, PieceRef, Served, ToolRef, ToolsStated
 from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
 from agentfp_core.events.error import (
     CircuitChanged,
@@ -140,6 +140,7 @@ __all__ = [
     "ToolRef",
     "ToolStarted",
     "ToolsChanged",
+    "ToolsStated",
     "TurnEnd",
     "TurnStart",
     "UnknownPayload",

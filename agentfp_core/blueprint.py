@@ -142,7 +142,7 @@ class Blueprint(Generic[Deps, Out]):
         if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
             problems += _misspelt(listeners, self.plugin_set)
         plain, self.tool_sources = split(tools)
-        registry = Registry(name, self.plugin_set)
+        registry = Registry(name, self.plugin_set, None if self.output is None else self.output.output_type)
         registry.problems = problems
         registry.take_tools(plain)
         registry.run_hooks()

@@ -26,10 +26,12 @@ class Registry:
 
     Attributes:
         name: the agent's name, or None.
+        output_type: the type that its answers must have; None for text.
     """
 
-    def __init__(self, name: str | None, plugins: PluginSet) -> None:
+    def __init__(self, name: str | None, plugins: PluginSet, output_type: Any = None) -> None:
         self.name = name
+        self.output_type = output_type
         self._plugins = plugins
         self._plugin = "kernel"
         self._tools: dict[str, tuple[Tool[..., Any], str]] = {}

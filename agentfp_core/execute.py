@@ -275,7 +275,9 @@ def _file(run: Run[Any], batch: Batch, tool: Tool[..., Any], call: CallView, val
     ceiling = tool.result_ceiling
     if ceiling is not None and len(made.text) > ceiling.max_chars:
         run.emit(ResultRefused(tool.name, len(made.text), ceiling.max_chars, ceiling.narrow_by), call_id=call.id)
-        end_call(run, call, "invalid", ceiling_refusal(tool, len(made.text)), ran=True, duration_ms=duration_ms)
+        fits = made.private_json is not None and len(made.private_json) <= ceiling.max_chars
+        private = made.private_json if fits else None  # what is said beside a result is no part of what was too large
+        end_call(run, call, "invalid", ceiling_refusal(tool, len(made.text)), ran=True, duration_ms=duration_ms, private=private)
         return
     if not run.handed or run.mask_text(made.text) == made.text:
         batch._values[call.id] = value

@@ -7,7 +7,25 @@ from collections.abc import Collection, Mapping
 
 from agentfp_core.errors import nearest
 
-PLUGINS: Mapping[str, str] = {name: f"agentfp-{name}" for name in ("artifacts", "audit", "cost", "evidence", "findings", "permissions", "trust")}
+PLUGINS: Mapping[str, str] = {
+    name: f"agentfp-{name}"
+    for name in (
+        "answer",
+        "artifacts",
+        "audit",
+        "cost",
+        "credentials",
+        "evidence",
+        "findings",
+        "inputs",
+        "integrity",
+        "otel",
+        "permissions",
+        "recording",
+        "results",
+        "trust",
+    )
+} | {"event_file": "agentfp-console", "event_log": "agentfp-console", "status_line": "agentfp-console"}
 """Distributions by the plugin that they bring."""
 PROVIDERS: Mapping[str, str] = {name: f"agentfp-{name}" for name in ("anthropic", "bedrock", "gemini", "local", "ollama", "openai")} | {
     "openai-chat": "agentfp-openai",

@@ -87,6 +87,13 @@ class Served(Payload):
     message_chars: Number[int] = 0
 
 
+@event("agentfp.context.tools_stated", kind="diagnostic")
+class ToolsStated(Payload):
+    """A model adapter reads the tools back from the body that it sends, and reports them; the request is that of the last ``served``."""
+
+    names: Name[tuple[str, ...]]
+
+
 @event("agentfp.context.budget_pressure")
 class BudgetPressure(Payload):
     """A slot of the request is larger than its budget; nothing was cut."""

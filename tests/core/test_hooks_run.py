@@ -277,3 +277,20 @@ async def test_a_capability_is_made_once_a_call() -> None:
 def test_a_capability_cannot_take_the_name_of_what_the_context_has(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"plugin 'lends': ctx\.{name} cannot be provided"):
         answering("x", plugins=[Lends(names=(name,))])
+
+
+@pytest.mark.parametrize(("output", "seen"), [({}, None), ({"output_type": int}, int)])
+def test_configure_knows_what_answers_must_be(output: dict[str, Any], seen: Any) -> None:
+    found = []
+
+    class Looks(Plugin):
+        """Looks."""
+
+        name = "looks"
+
+        @hookimpl
+        def configure(self, agent: Registry) -> None:
+            found.append(agent.output_type)
+
+    answering("1", plugins=[Looks()], **output)
+    assert found == [seen]

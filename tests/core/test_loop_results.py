@@ -222,6 +222,18 @@ async def test_a_result_above_its_ceiling_is_refused_and_goes_nowhere() -> None:
     assert not any("TAIL" in line for line in result.record.to_lines())
 
 
+@pytest.mark.parametrize(("size", "kept"), [(10, True), (2_000, False)])
+async def test_what_is_said_beside_a_result_survives_the_ceiling_when_it_is_under_it(size: int, *, kept: bool) -> None:
+    @tool(result_ceiling=1_000)
+    def dump() -> ToolReturn:
+        """Dump."""
+        return ToolReturn("x" * 5_000, private={"note": "n" * size})
+
+    agent = answering(call("dump"), "done", tools=[dump])
+    (ended,) = (await agent.run("go")).record.of(ToolEnded)
+    assert (ended.outcome, ended.private) == ("invalid", '{"note":"nnnnnnnnnn"}' if kept else None)
+
+
 async def test_a_tool_may_say_that_something_is_missing() -> None:
     @tool
     def part(of: str) -> Any:
