@@ -47,7 +47,8 @@ class LangGraphTurn:
 
     async def run(self, n: int) -> str:
         # Two supersteps an iteration, and some for the ends.
-        state = await self.graph.ainvoke({"messages": [("user", str(n))]}, {"recursion_limit": 2 * n + 20})
+        graph: Any = self.graph  # typed for messages only, and takes these too
+        state = await graph.ainvoke({"messages": [("user", str(n))]}, {"recursion_limit": 2 * n + 20})
         return str(state["messages"][-1].content)
 
 

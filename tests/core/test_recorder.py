@@ -9,7 +9,7 @@ from agentfp.model import ToolSpec
 from agentfp.plugin import Message, ToolCall, Usage
 from agentfp.testing import assert_record_valid
 from agentfp.transcripts import RunRecorder
-from agentfp_core.cli.walk import walk
+from agentfp_core.steps import walk
 
 ASKED = Message(id="u", role="user", content="How many bikes?")
 CALLING = Message(id="a", role="assistant", content="", author="model", tool_calls=(ToolCall("c1", "search", '{"kind":"trail"}'),))
