@@ -15,6 +15,7 @@ from typing import Any
 
 from agentfp.plugin import Plugin
 from agentfp_artifacts import Artifacts
+from agentfp_audit import Audit
 from agentfp_permissions import Permissions
 from scripts.workshop import distributions, pyproject
 
@@ -46,6 +47,18 @@ PARTS: dict[str, Part] = {
         f"artifacts; {IN_FOLDER}", lambda folder: Artifacts(store="file", path=str(folder / "store"), max_inline_chars=100)
     ),
     "agentfp-permissions": Part(ON_RECORD, lambda folder: Permissions(roles={"all": ["*"]}, active_role="all")),
+    "agentfp-adapters": Part("records of other frameworks' runs, with no credentials of ours in them"),
+    "agentfp-answer": Part(ON_RECORD),
+    "agentfp-audit": Part(f"the log; {IN_FOLDER}", lambda folder: Audit(path=folder / "audit.jsonl", payload_mode="verbatim")),
+    "agentfp-console": Part(f"a status line and log lines, which the sweep reads, and a file; {IN_FOLDER}"),
+    "agentfp-cost": Part(ON_RECORD),
+    "agentfp-inputs": Part(ON_RECORD),
+    "agentfp-integrity": Part(ON_RECORD),
+    "agentfp-otel": Part("spans and log records, which are kept here"),
+    "agentfp-recording": Part(f"recordings; {IN_FOLDER}"),
+    "agentfp-results": Part(ON_RECORD),
+    "agentfp-trust": Part("facts in memory, without content"),
+    "agentfp-viewer": Part("pages made of records, which the sweep reads"),
     "agentfp-evidence": Part(f"{ON_RECORD}, and a log line; the sweep reads the log"),
     "agentfp-findings": Part(ON_RECORD),
     "agentfp-mcp": Part("answers to clients, and log lines: the sweep serves its tools over stdio and reads what a client gets"),
