@@ -261,7 +261,9 @@ class Record:
         Raises:
             RecordFormatError: the file is no record, of another version, or broken before its last line.
         """
-        with Path(path).open("rb") as lines:
+        from agentfp_core.record_file import open_lines
+
+        with open_lines(path) as lines:
             return cls.from_lines(lines, types=types)
 
     @classmethod

@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def read_rates(path: Path, mib: int) -> tuple[list[list[Any]], dict[str, Any]]:
     large = path.with_name("large.jsonl")
     grow(path, large, mib)
     size = large.stat().st_size / 2**20
-    ways = {
+    ways: dict[str, Callable[[], Any]] = {
         "events": lambda: sum(1 for _ in RecordingFile(large)),
         "steps": lambda: sum(1 for _ in RecordingFile(large).file.steps()),
         "tell": lambda: sum(1 for _ in tell(large)),
