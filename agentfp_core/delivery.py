@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -45,10 +46,14 @@ class ExportedEvent:
         self._full = full
         self._data: dict[str, Any] | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("seq", "name", "ts_ns", "offset_ns", "turn", "iteration", "call_id", "source"):
-            return getattr(self._event, name)
-        raise AttributeError(f"an exported event has no {name!r}")
+    seq = property(attrgetter("_event.seq"))
+    name = property(attrgetter("_event.name"))
+    ts_ns = property(attrgetter("_event.ts_ns"))
+    offset_ns = property(attrgetter("_event.offset_ns"))
+    turn = property(attrgetter("_event.turn"))
+    iteration = property(attrgetter("_event.iteration"))
+    call_id = property(attrgetter("_event.call_id"))
+    source = property(attrgetter("_event.source"))
 
     @property
     def data(self) -> Mapping[str, Any]:
