@@ -142,7 +142,7 @@ class Writer:
             thread = self._thread
             self._stopping = True
             self._some.notify_all()
-        if thread is not None and thread.is_alive():
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():  # collected in the thread itself
             thread.join(seconds)
         with self._some:
             self._stopping = False
