@@ -165,13 +165,13 @@ class Record:
         Raises:
             RecordFormatError: there was no such call, or this copy is redacted.
         """
-        from agentfp_core.served import served_at
+        from agentfp_core.rebuilding import served_at
 
         return served_at(self, call)
 
     def receipt(self, call: int) -> str:
         """The receipt that was filed when model call ``call`` was served."""
-        from agentfp_core.served import served_event
+        from agentfp_core.rebuilding import served_event
 
         return served_event(self, call).receipt
 

@@ -16,8 +16,8 @@ from agentfp_core.record_reader import RecordReader
 from agentfp_core.segments import Segment, SegmentHeader
 
 if TYPE_CHECKING:
+    from agentfp_core.file_steps import FileSteps
     from agentfp_core.model import ModelRequest
-    from agentfp_core.steps import FileSteps
 
 
 XZ = b"\xfd7zXZ\x00"
@@ -162,7 +162,7 @@ class RecordFile:
         Args:
             path: call ids that lead to a nested run; only its steps are given then.
         """
-        from agentfp_core.steps import FileSteps
+        from agentfp_core.file_steps import FileSteps
 
         return FileSteps(self, path)
 
@@ -176,7 +176,7 @@ class RecordFile:
         Raises:
             RecordFormatError: there was no such call, or this copy is redacted.
         """
-        from agentfp_core.served import rebuild
+        from agentfp_core.rebuilding import rebuild
 
         return rebuild(self.events(path), self.root_id, self.redacted, call)
 
@@ -189,7 +189,7 @@ class RecordFile:
         Raises:
             RecordFormatError: this copy is redacted.
         """
-        from agentfp_core.served import unproved_calls
+        from agentfp_core.rebuilding import unproved_calls
 
         return unproved_calls(self.events(path), self.root_id, self.redacted)
 
