@@ -119,6 +119,12 @@ async def test_the_actor_of_a_nested_run_is_the_agent_there(tmp_path: Path) -> N
     assert "I used look." not in tell(result)  # the person asked one agent
 
 
+def test_the_name_that_is_given_goes_before_the_agents_own() -> None:
+    result = Agent(ScriptedModel(["Yes."]), name="net").run_sync("Is it?")
+    assert list(narrate(result, "Desk"))[1] == "Desk put the question to the model."
+    assert list(narrate(result))[1] == "Net put the question to the model."
+
+
 def test_an_internal_nested_run_is_the_app_itself() -> None:
     header = SegmentHeader(root_id="c", run_id="r", first_seq=0, started_ns=0, path=("c1",))
     said = Commentator("Desk").tell(an_event(CATALOG["agentfp.context.served"](call=1, messages=1, receipt="")), header)  # type: ignore[call-arg]
