@@ -13,6 +13,7 @@ from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import PluginError
 from agentfp_core.events.context import Blob, BudgetPressure, CacheRef, EditRef, PieceRef, Served, ToolRef
 from agentfp_core.events.message import MessageAdded
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.protocol import check_message, check_request
 from agentfp_core.served import Piece, digest, spec_json
 
@@ -184,6 +185,7 @@ class Composer:
         return tuple(marks.values())
 
     def _blob(self, body: str, known: str | None = None) -> str:
+        body = without_surrogates(body)  # the digest is over what can be written down
         value = known or digest(self.state.salt, "blob", body)
         if value not in self.state.blobs:
             self.run.emit(Blob(value, body))

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -45,37 +46,24 @@ class ExportedEvent:
         self._full = full
         self._data: dict[str, Any] | None = None
 
-    @property
-    def seq(self) -> int:  # noqa: D102 - the class says what the fields of the envelope are
-        return self._event.seq
-
-    @property
-    def name(self) -> str:  # noqa: D102
-        return self._event.name
-
-    @property
-    def ts_ns(self) -> int:  # noqa: D102
-        return self._event.ts_ns
-
-    @property
-    def offset_ns(self) -> int:  # noqa: D102
-        return self._event.offset_ns
-
-    @property
-    def turn(self) -> int:  # noqa: D102
-        return self._event.turn
-
-    @property
-    def iteration(self) -> int:  # noqa: D102
-        return self._event.iteration
-
-    @property
-    def call_id(self) -> str | None:  # noqa: D102
-        return self._event.call_id
-
-    @property
-    def source(self) -> str:  # noqa: D102
-        return self._event.source
+    if TYPE_CHECKING:
+        seq: int
+        name: str
+        ts_ns: int
+        offset_ns: int
+        turn: int
+        iteration: int
+        call_id: str | None
+        source: str
+    else:
+        seq = property(attrgetter("_event.seq"))
+        name = property(attrgetter("_event.name"))
+        ts_ns = property(attrgetter("_event.ts_ns"))
+        offset_ns = property(attrgetter("_event.offset_ns"))
+        turn = property(attrgetter("_event.turn"))
+        iteration = property(attrgetter("_event.iteration"))
+        call_id = property(attrgetter("_event.call_id"))
+        source = property(attrgetter("_event.source"))
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentfp_core import jsontext
 from agentfp_core.errors import PluginError, UsageError
 from agentfp_core.events.context import EditRef, Slot
+from agentfp_core.jsonable import without_surrogates
 from agentfp_core.messages import Message
 from agentfp_core.model import ToolSpec
 from agentfp_core.served import KERNEL, Piece, ServedState, digest, spec_json
@@ -167,7 +168,7 @@ class RequestDraft:
         self._check_open()
         if not isinstance(target, str):
             raise UsageError(f"plugin {self._plugin!r} names what it edits by a text, got a {type(target).__name__}")
-        value = None if body is None else digest(self._state.salt, "blob", body)
+        value = None if body is None else digest(self._state.salt, "blob", without_surrogates(body))
         self._edits.append((EditRef(op, self._plugin, target, value, only), body))
 
     # --- messages that stay ---

@@ -165,13 +165,13 @@ class Record:
         Raises:
             RecordFormatError: there was no such call, or this copy is redacted.
         """
-        from agentfp_core.served import served_at
+        from agentfp_core.rebuilding import served_at
 
         return served_at(self, call)
 
     def receipt(self, call: int) -> str:
         """The receipt that was filed when model call ``call`` was served."""
-        from agentfp_core.served import served_event
+        from agentfp_core.rebuilding import served_event
 
         return served_event(self, call).receipt
 
@@ -181,9 +181,9 @@ class Record:
         Raises:
             RecordFormatError: this copy is redacted, or its events do not go together.
         """
-        from agentfp_core.served import unproved_calls
+        from agentfp_core.rebuilding import changed_calls
 
-        return tuple(unproved_calls(self, self.root_id, self.redacted))
+        return tuple(changed_calls(self, self.root_id, self.redacted))
 
     # --- growing ---
 
@@ -271,7 +271,9 @@ class Record:
         Raises:
             RecordFormatError: the file is no record, of another version, or broken before its last line.
         """
-        with Path(path).open("rb") as lines:
+        from agentfp_core.record_file import open_lines
+
+        with open_lines(path) as lines:
             return cls.from_lines(lines, types=types)
 
     @classmethod

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from agentfp_core.errors import RecordFormatError
 from agentfp_core.event_types import event_types
@@ -15,12 +16,64 @@ from agentfp_core.record_reader import RecordReader
 from agentfp_core.segments import Segment, SegmentHeader
 
 if TYPE_CHECKING:
+    from agentfp_core.file_steps import FileSteps
     from agentfp_core.model import ModelRequest
-    from agentfp_core.steps import FileSteps
+
+
+XZ = b"\xfd7zXZ\x00"
+
+
+def open_lines(path: str | Path) -> BinaryIO:
+    """Open a file of lines; one that is packed with xz is unpacked as it is read.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    file = Path(path).open("rb")  # noqa: SIM115 - it is the caller's
+    if file.peek(len(XZ))[: len(XZ)] != XZ:
+        return file
+    file.close()
+    import lzma
+
+    return cast("BinaryIO", lzma.open(path, "rb"))
+
+
+@contextlib.contextmanager
+def _unpacking() -> Iterator[None]:
+    """Say in the words of a record what is wrong with a packed file."""
+    try:
+        yield
+    except Exception as error:
+        import lzma
+
+        if isinstance(error, (EOFError, lzma.LZMAError)):
+            raise RecordFormatError(f"the packed file cannot be unpacked to its end: {error}") from error
+        raise
+
+
+def _unpacked(lines: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file.
+
+    Raises:
+        RecordFormatError: it is packed and damaged.
+    """
+    with _unpacking():
+        yield from lines
+
+
+def _first(lines: BinaryIO) -> bytes:
+    """What a file begins with, without blanks: a foreign one may have no lines at all."""
+    with _unpacking():
+        first = lines.read(64).lstrip()[:1]
+        lines.seek(0)
+        return first
 
 
 class RecordFile:
-    """A saved record, a recording or a journal, of any size. It is read through once here, and once in each iteration.
+    """A saved record, a recording or a journal, of any size, packed with xz or not. It is read through here, and in each iteration.
 
     Iterating gives each event with the header of its leg, in the order of the file: nested runs between the events of the run that they
     are nested in where the file was streamed. Of a file that holds several conversations it is the last one, and of a conversation that
@@ -50,11 +103,10 @@ class RecordFile:
         self.problem: str | None = None
         scan = _Scan()
         self._end = 0
-        with self.path.open("rb") as lines:
-            if lines.read(64).lstrip()[:1] not in (b"{", b""):
+        with self.lines() as lines:
+            if _first(lines) not in (b"{", b""):
                 raise RecordFormatError("line 1 is not JSON; the file is no record or was damaged")
-            lines.seek(0)
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(_unpacked(lines), 1):
                 try:
                     scan.line(number, line)
                 except RecordFormatError as error:
@@ -92,6 +144,10 @@ class RecordFile:
     def __iter__(self) -> Iterator[tuple[SegmentHeader, Event]]:
         return self._read(0, ())
 
+    def lines(self) -> BinaryIO:
+        """The file, opened for its lines; to be closed."""
+        return open_lines(self.path)
+
     def events(self, path: tuple[str, ...] = ()) -> Iterator[Event]:
         """The events of the run, or of one that is nested in it.
 
@@ -106,7 +162,7 @@ class RecordFile:
         Args:
             path: call ids that lead to a nested run; only its steps are given then.
         """
-        from agentfp_core.steps import FileSteps
+        from agentfp_core.file_steps import FileSteps
 
         return FileSteps(self, path)
 
@@ -120,11 +176,11 @@ class RecordFile:
         Raises:
             RecordFormatError: there was no such call, or this copy is redacted.
         """
-        from agentfp_core.served import rebuild
+        from agentfp_core.rebuilding import rebuild
 
         return rebuild(self.events(path), self.root_id, self.redacted, call)
 
-    def unproved_calls(self, path: tuple[str, ...] = ()) -> list[int]:
+    def changed_calls(self, path: tuple[str, ...] = ()) -> list[int]:
         """Model calls whose request does not hash to the receipt that was filed when it was sent; empty for a true record.
 
         Args:
@@ -133,9 +189,9 @@ class RecordFile:
         Raises:
             RecordFormatError: this copy is redacted.
         """
-        from agentfp_core.served import unproved_calls
+        from agentfp_core.rebuilding import changed_calls
 
-        return unproved_calls(self.events(path), self.root_id, self.redacted)
+        return changed_calls(self.events(path), self.root_id, self.redacted)
 
     def nested(self, path: tuple[str, ...]) -> Iterator[tuple[SegmentHeader, Event]]:
         """The events of a nested run, and of those in it, of a file in which they stand together, as in a saved record."""
@@ -146,7 +202,7 @@ class RecordFile:
         """Read from a byte on, up to where a run begins that is not beneath the path."""
         reader = _Flat(self.types)
         headers = {header.run_id: header for header in self.headers}
-        with self.path.open("rb") as lines:
+        with self.lines() as lines:
             lines.seek(begin)
             at = begin
             for number, line in enumerate(lines, 1):

@@ -15,8 +15,6 @@ from agentfp_core.redaction import PLACEHOLDER
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
     from agentfp_core.record import Record
-    from agentfp_core.record_file import RecordFile
-    from agentfp_core.segments import SegmentHeader
 
 Step = dict[str, Any]
 """JSON data, with ``kind`` and ``seq``."""
@@ -32,7 +30,7 @@ def walk(record: Record) -> dict[str, Any]:
         ``steps`` in order; ``kind`` is leg, message, model_call, intervention, pause, answers, limit, failure, event or end. Steps of
         nested runs stand with the calls that ran them, as ``nested``.
     """
-    walker = _Walker()
+    walker = StepFold()
     for event in record:
         walker.take(event)
     for call_id, child in record.children.items():
@@ -52,80 +50,8 @@ def walk(record: Record) -> dict[str, Any]:
     return made
 
 
-class FileSteps:
-    """The steps of a file of any size: iterate, and each is given as soon as nothing can be added to it, in order.
-
-    Args:
-        file: the file.
-        path: call ids that lead to a nested run; only its steps are given then.
-
-    Attributes:
-        file: the file.
-        path: what was given.
-    """
-
-    def __init__(self, file: RecordFile, path: tuple[str, ...] = ()) -> None:
-        self.file = file
-        self.path = path
-        self._walkers: dict[tuple[str, ...], _Walker] = {path: _Walker()}
-        self._nested = {header.path for header in file.headers if len(header.path) > len(path)}
-
-    @property
-    def events(self) -> int:
-        """How many were read, without those of nested runs."""
-        return self._walkers[self.path].events
-
-    @property
-    def unknown(self) -> dict[str, int]:
-        """Events of types that are not installed, counted by name."""
-        return self._walkers[self.path].unknown
-
-    def __iter__(self) -> Iterator[Step]:
-        top = self._walkers[self.path]
-        early: set[tuple[str, ...]] = set()
-        for header, event in self.file:
-            path = header.path
-            if path[: len(self.path)] != self.path or any(path[: len(done)] == done for done in early):
-                continue
-            self._walker(header).take(event)
-            for step in top.finished():
-                early |= self._fetch(step)
-                yield step
-        for step in top.finished(last=True):
-            self._fetch(step)
-            yield step
-
-    def _fetch(self, step: Step) -> set[tuple[str, ...]]:
-        """Read what nested runs of a step did that stands further on in the file; gives their paths."""
-        paths = {(*self.path, call["id"]) for call in step.get("calls", ()) if "nested" not in call} & self._nested
-        for path in paths:
-            call = next(call for call in step["calls"] if call["id"] == path[-1])
-            for header, event in self.file.nested(path):
-                if path not in self._walkers:
-                    self._attach(call, header)
-                self._walker(header).take(event)
-        return paths
-
-    def _walker(self, header: SegmentHeader) -> _Walker:
-        found = self._walkers.get(header.path)
-        if found is None:
-            outer = self._walkers.get(header.path[:-1])
-            found = self._attach({} if outer is None else outer.calls.get(header.path[-1], {}), header)
-        return found
-
-    def _attach(self, call: Step, header: SegmentHeader) -> _Walker:
-        made = self._walkers[header.path] = _Walker()
-        call["nested"] = {
-            "conversation": header.root_id,
-            "redacted": list(header.redaction),
-            "steps": made.steps,
-            "unknown_events": made.unknown,
-        }
-        return made
-
-
-class _Walker:
-    """The fold."""
+class StepFold:
+    """The fold: takes events, and keeps their steps until they are handed out."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []

@@ -15,9 +15,9 @@ from agentfp_core.cli.options import Json
 from agentfp_core.cli.output import data, note, one_line, say, to_json
 
 if TYPE_CHECKING:
+    from agentfp_core.file_steps import FileSteps
     from agentfp_core.model import ModelRequest
     from agentfp_core.record_file import RecordFile
-    from agentfp_core.steps import FileSteps
 
 SWITCHES = frozenset({"agentfp.fallback.triggered", "agentfp.reliability.retried"})
 """Events of another model, or another try, in place of the first."""

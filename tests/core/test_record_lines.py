@@ -96,7 +96,7 @@ async def test_notes_about_the_file_are_no_part_of_the_record(tmp_path: Path) ->
     assert file.notes == [(1, {"by": "a test"}), (7, "anything"), (len(noted), None)]
     assert [event for _, event in file] == list(result.record)
     assert file.served_at(2) == result.record.served_at(2)
-    assert file.unproved_calls() == []
+    assert file.changed_calls() == []
 
 
 async def test_a_file_is_read_as_the_record_is_loaded(tmp_path: Path) -> None:

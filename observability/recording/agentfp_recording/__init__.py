@@ -5,7 +5,7 @@ from agentfp_recording.diff import Change, Difference, diff
 from agentfp_recording.errors import RecordingError, UnsafeRecordingIdError
 from agentfp_recording.plugin import Recording
 from agentfp_recording.reading import Gap, Leg, Part, RecordingFile, Verification, open_recording
-from agentfp_recording.saving import save_recording
+from agentfp_recording.saving import pack_recording, save_recording
 from agentfp_recording.travel import Stop, TimeTravel, state_at
 from agentfp_recording.writer import RecordingStats
 
@@ -29,6 +29,7 @@ __all__ = [
     "diff",
     "narrate",
     "open_recording",
+    "pack_recording",
     "save_recording",
     "state_at",
     "tell",

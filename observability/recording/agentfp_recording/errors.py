@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agentfp import AgentfpError, RecordError
+from agentfp import RecordError
 
 
 class RecordingError(RecordError):
-    """Events did not make it into a recording, or a file is none that can be read."""
+    """Events did not make it into a recording."""
 
     code = "ERR_RECORDING"
 
@@ -15,6 +15,3 @@ class UnsafeRecordingIdError(RecordingError, ValueError):
     """An id cannot be part of a file's name. It is not made fit, for two ids must never share a file."""
 
     code = "ERR_UNSAFE_RECORDING_ID"
-
-
-__all__ = ["AgentfpError", "RecordingError", "UnsafeRecordingIdError"]

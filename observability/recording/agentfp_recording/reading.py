@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -88,7 +88,7 @@ class Verification:
         unsealed_bytes: what no seal covers: of a run that was killed or goes on, or added by somebody.
         problem: what is wrong with the file.
         torn_line: number of its last line, when it is torn.
-        unproved_calls: model calls whose request does not hash to its receipt, with the path to its run; None when
+        changed_calls: model calls whose request does not hash to its receipt, with the path to its run; None when
             that was not looked at: a copy that was redacted, or a damaged one.
     """
 
@@ -96,13 +96,13 @@ class Verification:
     unsealed_bytes: int
     problem: str | None
     torn_line: int | None
-    unproved_calls: tuple[tuple[str, int], ...] | None
+    changed_calls: tuple[tuple[str, int], ...] | None
 
     @property
     def intact(self) -> bool:
         """Whether all of it is sealed and nothing was changed."""
         whole = not self.unsealed_bytes and self.problem is None and self.torn_line is None
-        return whole and bool(self.parts) and all(part.intact for part in self.parts) and not self.unproved_calls
+        return whole and bool(self.parts) and all(part.intact for part in self.parts) and not self.changed_calls
 
 
 class RecordingFile:
@@ -214,14 +214,15 @@ class RecordingFile:
             requests: whether the requests are rebuilt: that takes as much memory as the messages of the conversation. The checksums take
                 none to speak of.
         """
-        parts, unsealed = _check_seals(self.path)
+        with self.file.lines() as lines:
+            parts, unsealed = _check_seals(lines)
         unproved: tuple[tuple[str, int], ...] | None = None
         problem = self.file.problem
         if requests and not self.file.redacted and problem is None:
             found: list[tuple[str, int]] = []
             for path in dict.fromkeys(header.path for header in self.file.headers):
                 try:
-                    found += [("/".join(path), call) for call in self.file.unproved_calls(path)]
+                    found += [("/".join(path), call) for call in self.file.changed_calls(path)]
                 except RecordFormatError as error:
                     problem = problem or str(error)
             unproved = tuple(found)
@@ -259,38 +260,27 @@ def _configuration(payload: RunConfigured) -> dict[str, Any]:
     }
 
 
-def _check_seals(path: Path) -> tuple[list[Part], int]:
-    """Go through the file once: the sealed parts, and how many bytes no seal covers."""
+def _check_seals(lines: Iterable[bytes]) -> tuple[list[Part], int]:
+    """Go through the file once: the sealed parts, and how many bytes no seal covers, seals themselves left out."""
     parts: list[Part] = []
-    at, covered, previous = 0, 0, ""
+    at, covered, unsealed, previous = 0, 0, 0, ""
     opened, hashed = 0, hashlib.sha256(b"")
-    with path.open("rb") as lines:
-        for line in lines:
-            note = _note(line)
-            if note is not None and "format" in note:
-                opened = at
-                hashed = hashlib.sha256((previous if at == covered else "").encode())
-            if note is not None and "sealed" in note:
-                bounds, link = note.get("bytes"), previous if opened == covered else ""
-                intact = bounds == [opened, at] and note.get("previous") == link and note.get("sha256") == hashed.hexdigest()
-                parts.append(Part(str(note.get("sealed")), str(note.get("status", "")), opened, at, intact))
-                previous, covered = str(note.get("sha256", "")), at + len(line)
-                opened, hashed = covered, hashlib.sha256(previous.encode())
-            else:
-                hashed.update(line)
-            at += len(line)
-    return parts, _unsealed(parts, path)
-
-
-def _unsealed(parts: list[Part], path: Path) -> int:
-    """Bytes between and after the sealed parts, seals themselves left out."""
-    total, at = 0, 0
-    with path.open("rb") as file:
-        for part in parts:
-            total += max(part.begin - at, 0)
-            file.seek(part.end)
-            at = part.end + len(file.readline())
-        return total + file.seek(0, 2) - at
+    for line in lines:
+        note = _note(line)
+        if note is not None and "format" in note:
+            opened = at
+            hashed = hashlib.sha256((previous if at == covered else "").encode())
+        if note is not None and "sealed" in note:
+            link = previous if opened == covered else ""
+            intact = note.get("bytes") == [opened, at] and note.get("previous") == link and note.get("sha256") == hashed.hexdigest()
+            parts.append(Part(str(note.get("sealed")), str(note.get("status", "")), opened, at, intact))
+            unsealed += opened - covered
+            previous, covered = str(note.get("sha256", "")), at + len(line)
+            opened, hashed = covered, hashlib.sha256(previous.encode())
+        else:
+            hashed.update(line)
+        at += len(line)
+    return parts, unsealed + at - covered
 
 
 def _note(line: bytes) -> Mapping[str, Any] | None:

@@ -1,8 +1,10 @@
-"""Makes a recording of a run that was not recorded while it went on."""
+"""Makes a recording of a run that was not recorded while it went on, and packs recordings that are finished."""
 
 from __future__ import annotations
 
+import lzma
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,3 +63,29 @@ def _wrap(record: Record, lines: BinaryIO, file: BinaryIO) -> None:
         total.add(line)
     status = ended[-1].status if ended else ""
     file.write((envelope.line_of(total.seal(record.run_id, status, events, 0)) + "\n").encode())
+
+
+def pack_recording(path: str | Path) -> Path:
+    """Pack a finished recording; what is said again and again takes next to no place then. All readers read it as it is.
+
+    Nothing can be added to a packed recording: a later leg of the same conversation begins a new file.
+
+    Args:
+        path: the recording; it is removed when the packed one is whole.
+
+    Returns:
+        The packed file, ``.xz`` after its name; unpacked it is the same, byte for byte.
+
+    Raises:
+        OSError: it cannot be read or written; then it is there as before.
+    """
+    plain = Path(path)
+    packed = plain.with_name(plain.name + ".xz")
+    with tempfile.TemporaryDirectory(dir=plain.parent, prefix=".packing-") as beside:
+        made = Path(beside, "made")
+        with plain.open("rb") as source, lzma.open(made, "wb") as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+        made.chmod(0o600)
+        made.replace(packed)
+    plain.unlink()
+    return packed

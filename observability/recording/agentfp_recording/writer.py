@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import OrderedDict, deque
@@ -141,7 +142,7 @@ class Writer:
             thread = self._thread
             self._stopping = True
             self._some.notify_all()
-        if thread is not None and thread.is_alive():
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():  # collected in the thread itself
             thread.join(seconds)
         with self._some:
             self._stopping = False
@@ -201,11 +202,12 @@ class Writer:
                 self._outputs.setdefault(event.header.run_id, output)
             fresh = not output.begun
             output.write(events)
-            if fresh:
-                self._made()
         except Exception as error:  # whatever is wrong with a file, the runs and the other files go on
             self._fail(events, output, error)
         else:
+            if fresh:
+                with contextlib.suppress(OSError):
+                    self._made()
             if events[-1].name == ENDED and output.owner == run:
                 self._seal(output, events[-1])
             with self._some:

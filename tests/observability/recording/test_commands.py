@@ -122,7 +122,7 @@ def test_verify(files: tuple[Path, Path, Path], cli: Cli) -> None:
     assert changed.code == 1
     assert "CHANGED" in changed.out
     assert "model call 2 does not hash to its receipt" in changed.out
-    assert cli("verify", path, "--json").json["unproved_calls"] == [["", 2]]
+    assert cli("verify", path, "--json").json["changed_calls"] == [["", 2]]
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]) + '{"seq": 99, "na')
     torn = cli("verify", path)

@@ -56,6 +56,13 @@ async def test_a_run_told_by_somebody_who_watches(tmp_path: Path) -> None:
     assert list(narrate(open_recording(the_file(tmp_path)), "Desk")) == told
 
 
+async def test_a_live_run_is_told_as_its_recording_is(tmp_path: Path) -> None:
+    teller, live = Commentator("Desk"), []
+    agent = agent_of(tmp_path, call("look", switch="A"), call("breaks"), "A is up.")
+    await agent.run("Is A up?", on_event=lambda event, header: live.append(teller.tell(event, header)))
+    assert [line for line in live if line] == list(narrate(the_file(tmp_path), "Desk"))
+
+
 async def test_a_run_told_by_the_agent() -> None:
     agent = Agent(ScriptedModel([call("look", switch="A"), "A is up."]), tools=[look])
     assert list(tell(await agent.run("Is A up?"))) == [
@@ -110,6 +117,12 @@ async def test_the_actor_of_a_nested_run_is_the_agent_there(tmp_path: Path) -> N
     assert 'Billing called look ("Look at a switch").' in told
     assert list(narrate(result, "Desk")) == told
     assert "I used look." not in tell(result)  # the person asked one agent
+
+
+def test_the_name_that_is_given_goes_before_the_agents_own() -> None:
+    result = Agent(ScriptedModel(["Yes."]), name="net").run_sync("Is it?")
+    assert list(narrate(result, "Desk"))[1] == "Desk put the question to the model."
+    assert list(narrate(result))[1] == "Net put the question to the model."
 
 
 def test_an_internal_nested_run_is_the_app_itself() -> None:

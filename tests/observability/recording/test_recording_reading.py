@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from agentfp import Agent, Limits, Record, RecordFormatError, conversation_redaction
 from agentfp.testing import ScriptedModel, call
-from agentfp_recording import UnsafeRecordingIdError, open_recording, save_recording
+from agentfp_recording import UnsafeRecordingIdError, diff, open_recording, pack_recording, save_recording
 from tests.observability.recording.scenes import agent_of, look, same_record, the_file
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +109,7 @@ async def test_a_changed_byte_is_found(recorded: tuple[Path, Record]) -> None:
 async def test_a_changed_text_that_was_served_is_found_without_the_checksum(recorded: tuple[Path, Record]) -> None:
     path, _ = recorded
     path.write_text(path.read_text().replace('"content":"A is up"', '"content":"A is down"'))
-    assert open_recording(path).verify().unproved_calls == (("", 2),)
+    assert open_recording(path).verify().changed_calls == (("", 2),)
 
 
 async def test_parts_that_were_taken_out_or_exchanged_are_found(tmp_path: Path) -> None:
@@ -138,7 +139,7 @@ async def test_of_a_nested_run_requests_are_proved_too(tmp_path: Path) -> None:
     assert file.verify().intact
     assert file.file.served_at(1, ("c1",)).messages[0].text == "B?"
     path.write_text(path.read_text().replace('"content":"B is up"', '"content":"B is no"'))
-    assert open_recording(path).verify().unproved_calls == (("c1", 2),)
+    assert open_recording(path).verify().changed_calls == (("c1", 2),)
 
 
 # --- saved afterwards -----------------------------------------------------------------------------------------------------
@@ -189,6 +190,34 @@ async def test_content_is_stored_once_however_often_it_is_served(tmp_path: Path)
         sizes[calls] = the_file(folder).stat().st_size
     one_result = len(json.dumps([{"row": number} for number in range(1_000)]))
     assert sizes[40] < sizes[1] + 40 * (one_result * 1.5 + 3_000)
+
+
+async def test_a_packed_recording_is_read_as_it_is(tmp_path: Path) -> None:
+    def rows() -> list[dict[str, int]]:
+        """Rows."""
+        return [{"row": number * 7919} for number in range(1_000)]
+
+    agent = agent_of(tmp_path, *[call("rows")] * 40, "Done.", tools=[rows])
+    result = await agent.run("Go", limits=Limits(iterations=50))
+    path = the_file(tmp_path)
+    plain, steps = path.read_bytes(), list(open_recording(path).file.steps())
+    packed = pack_recording(path)
+    assert not path.exists()
+    assert lzma.decompress(packed.read_bytes()) == plain
+    assert packed.stat().st_size < 2 * len(json.dumps(rows()))  # forty results, and less than two of them
+    recording = open_recording(packed)
+    assert same_record(recording.record(), result.record)
+    assert list(recording.file.steps()) == steps
+    assert recording.verify().intact
+    assert diff(packed, save_recording(result, tmp_path)).same
+
+
+async def test_a_packed_file_that_is_cut_off_says_so(tmp_path: Path) -> None:
+    await agent_of(tmp_path).run("Is A up?")
+    packed = pack_recording(the_file(tmp_path))
+    packed.write_bytes(packed.read_bytes()[:-40])
+    with pytest.raises(RecordFormatError, match="cannot be unpacked"):
+        open_recording(packed)
 
 
 # --- size -----------------------------------------------------------------------------------------------------------------

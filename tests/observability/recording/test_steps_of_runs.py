@@ -72,7 +72,7 @@ async def test_a_wrap_up_call_can_be_proved_and_has_no_tools(tmp_path: Path) -> 
     script = [*[call("look", switch="A")] * 2, "So far A is up."]
     await agent_of(tmp_path, *script, limits=Limits(iterations=2)).run("Go")
     recorded = open_recording(the_file(tmp_path))
-    assert recorded.verify().unproved_calls == ()
+    assert recorded.verify().changed_calls == ()
     assert recorded.file.served_at(3).tools == ()
 
 
@@ -93,7 +93,7 @@ async def test_a_changed_system_text_is_found_at_each_call(tmp_path: Path) -> No
     file = await changed(
         the_file(tmp_path), "agentfp.context.blob", lambda data: {**data, "body": "Be long."} if data["body"] == "Be brief." else None
     )
-    assert file.unproved_calls() == [1, 2]
+    assert file.changed_calls() == [1, 2]
     with pytest.raises(RecordFormatError, match="a text that it is made of is missing or changed"):
         file.served_at(1)
 
@@ -104,7 +104,7 @@ async def test_a_message_that_was_taken_out_is_found_at_the_first_call_that_had_
     lines = path.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if '"role":"tool"' in line)
     path.write_text("".join(lines[:at] + lines[at + 1 :]))
-    assert RecordFile(path).unproved_calls() == [2]
+    assert RecordFile(path).changed_calls() == [2]
 
 
 async def test_exchanged_tool_names_of_equal_results_are_found(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_exchanged_tool_names_of_equal_results_are_found(tmp_path: Path) -
             data["data"]["tool_name"] = {"one": "two", "two": "one"}[data["data"]["tool_name"]]
             lines[index] = json.dumps(data)
     path.write_text("\n".join(lines) + "\n")
-    assert RecordFile(path).unproved_calls() == [2]
+    assert RecordFile(path).changed_calls() == [2]
 
 
 async def test_a_recording_that_begins_in_the_middle_says_that_it_cannot_prove(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ async def test_a_recording_that_begins_in_the_middle_says_that_it_cannot_prove(t
     await agent.run("2", history=first.history)
     recorded = open_recording(the_file(tmp_path))
     assert recorded.legs[0].first_seq > 0
-    assert recorded.verify().unproved_calls == (("", 2),)
+    assert recorded.verify().changed_calls == (("", 2),)
     with pytest.raises(RecordFormatError, match="receipt does not match"):
         recorded.file.served_at(2)
     assert TimeTravel(recorded).stops[0].kind == "start"

@@ -48,6 +48,16 @@ async def test_a_recording(tmp_path: Path) -> None:
     assert [spec.name for spec in transcript.tools] == ["price"]
 
 
+async def test_what_a_recording_says_of_its_file_is_passed_over(tmp_path: Path) -> None:
+    result = await Agent(ScriptedModel([call("price", city="Oslo"), ANSWER]), tools=[price]).run(ASKED)
+    head = '{"file":{"format":"agentfp.recording/1","run_id":"r"}}'
+    (tmp_path / "run.jsonl").write_text("\n".join([head, *result.record.to_lines(), '{"file":{"sealed":"r"}}']) + "\n")
+    (transcript,) = saved(tmp_path / "run.jsonl")
+    assert isinstance(transcript, Transcript)
+    assert transcript.format == "agentfp"
+    assert told(transcript)[-1] == CONVERSATION[-1]
+
+
 async def test_a_tool_that_failed(tmp_path: Path) -> None:
     agent = Agent(ScriptedModel([call("broken"), ANSWER]), tools=[broken])
     (await agent.run(ASKED)).record.save(tmp_path / "run.jsonl")

@@ -44,11 +44,11 @@ def _show(found: Verification, *, requests: bool) -> None:
         say("nothing in it is sealed: it is no recording, or its run was killed or goes on", "yellow")
     elif found.unsealed_bytes:
         say(f"{found.unsealed_bytes} bytes are not sealed: a run was killed or goes on, or something was added", "yellow")
-    if found.unproved_calls is None:
+    if found.changed_calls is None:
         say("the requests were not looked at" if not requests else "the requests cannot be proved: parts were masked or are missing", "dim")
-    for path, call in found.unproved_calls or ():
+    for path, call in found.changed_calls or ():
         say(f"model call {call}{f' of {path}' if path else ''} does not hash to its receipt", "red")
-    if found.unproved_calls == ():
+    if found.changed_calls == ():
         say("every request hashes to its receipt")
     if found.intact:
         say("intact", "green")

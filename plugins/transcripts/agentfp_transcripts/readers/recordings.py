@@ -18,9 +18,14 @@ class RecordingReader:
     name = "agentfp"
 
     def recognises(self, data: Any) -> bool:
-        """Whether the first line is the header of a segment."""
+        """Whether the first line is the header of a segment, or opens a recording."""
         first = data[0] if isinstance(data, list) and data else None
-        return isinstance(first, Mapping) and "agentfp" in first and isinstance(first.get("segment"), Mapping)
+        if not isinstance(first, Mapping):
+            return False
+        about = first.get("file")
+        if isinstance(about, Mapping) and str(about.get("format", "")).startswith("agentfp.recording/"):
+            return True
+        return "agentfp" in first and isinstance(first.get("segment"), Mapping)
 
     def read(self, data: Any, *, id: str, source: str) -> Sequence[Transcript]:
         """The conversation, then those of nested runs.
