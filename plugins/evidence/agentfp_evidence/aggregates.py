@@ -82,7 +82,8 @@ class Aggregates:
             for rows in rows_of(source):
                 self._take(_of_rows(rows))
             for data, root in records_of(source):
-                self._take(_of_objects(data, source, root))
+                of_text = isinstance(data, list) and any(data is table.rows for _, table in source.reading.tables if not table.is_record)
+                self._take(a for a in _of_objects(data, source, root) if a.how != "sum" or not of_text)
         self._pending.clear()
         for aggregates in self._by_unit.values():
             aggregates.sort(key=_size)

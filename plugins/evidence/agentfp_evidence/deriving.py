@@ -23,6 +23,7 @@ from agentfp_evidence.verdict import Verdict
 MAX_ROWS_NAMED = 4
 _JUST_BEFORE = 3
 _NEAR_BEFORE, _NEAR_BEHIND = 6, 2
+_CHANGED = 4
 _FEW = 30
 """Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
 _EACH = re.compile(
@@ -37,6 +38,12 @@ _LESS = re.compile(
     re.IGNORECASE,
 )
 _PER_HUNDRED = re.compile(r"\b(?:per|pro|je|auf|aux?|par) 100\b", re.IGNORECASE)
+_RATE = re.compile(r"\b(?:per|pro|je|par)\b|/", re.IGNORECASE)
+_FELL = re.compile(
+    r"\b(?:lost|lose\w*|fell|fall\w*|drop\w*|decreas\w*|less|lower\w*|cheaper|discount\w*|down|sank|shr[au]nk\w*|sav\w+|below|weniger|gesunken|moins|baiss\w*)\b",
+    re.IGNORECASE,
+)
+_ROSE = re.compile(r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE)
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
@@ -82,6 +89,9 @@ class Deriver:
         """
         around = self._around(number, operands)
         if number.unit is PERCENT:
+            change = first_hit(number, self._changes(number, around), max_risk=2 * NARROW_RISK)
+            if change is not None:
+                return _verdict(number, change)
             for shares in self._shares(number, operands, around):
                 share = first_hit(number, shares, max_risk=NARROW_RISK)
                 if share is not None:
@@ -136,6 +146,19 @@ class Deriver:
         yield _shares_of(near, sums or near)
         yield _shares_of(few, sums)
 
+    def _changes(self, number: Number, around: _Around) -> Iterator[Result]:
+        """By how many percent something fell or rose, of two numbers of the sentence."""
+        first, last = sentence_around(self._text, number.start, number.end)
+        fell, rose = (pattern.search(self._text, first, last) for pattern in (_FELL, _ROSE))
+        terms = [t for t in around.sentence if t.unit is not PERCENT and not t.count and t.value][:_CHANGED]
+        for a, b in itertools.combinations(terms, 2):
+            low, high = sorted((abs(a.value), abs(b.value)))
+            if low != high and agree(a.unit, b.unit):
+                if fell:
+                    yield Result("percent-change", 100 * (high - low) / high, f"100 * ({high:g} - {low:g}) / {high:g}", (a, b))
+                if rose:
+                    yield Result("percent-change", 100 * (high - low) / low, f"100 * ({high:g} - {low:g}) / {low:g}", (a, b))
+
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
         if number.unit is PERCENT:
@@ -152,7 +175,8 @@ class Deriver:
             all_.discard("sum")
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")
-        return [*(frozenset({how}) for how in sorted(said)), frozenset(all_ | said)]
+        rate = {"rate"} if _RATE.search(self._text, first, last) else set()
+        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate)]
 
     def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
         first, last = sentence_around(self._text, number.start, number.end)
@@ -184,8 +208,8 @@ class Deriver:
             yield [_term(o) for o in before[-_JUST_BEFORE:]], []
         near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
-            if len(rows) == 1:
-                yield _of_row(rows[0]), [*around.sentence, *near]
+            if len(rows) <= 2:
+                yield [t for row in rows for t in _of_row(row)], [*around.sentence, *near]
         few = [term for term, _ in self._few_numbers()]
         yield [*around.sentence, *around.fields], []
         yield [*around.sentence, *around.fields], near

@@ -366,7 +366,7 @@ class JudgedText:
         guesses = [
             Operand(m.number.value, None, m.start, m.end)
             for m, v in judged
-            if m.number is not None and m is not mention and v.severity == "weak" and m.number.readings[0].isdigit() and m.number.digits <= 2
+            if m.number is not None and m is not mention and v.severity == "weak" and m.number.readings[0].isdigit() and m.number.digits <= 3
         ]
         found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])

@@ -167,7 +167,7 @@ def _product_and_ratio(p: Term, q: Term, unit: Unit | None, hows: frozenset[str]
     if worth is not None and p.unit is not None or (worth is not None and (unit is None or p.unit is None)):
         if "product" in hows and (once or p.unit is not q.unit) and (q.unit is None or q.unit is not p.unit):
             yield Result("product", worth * q.value, f"{worth:g} x {q.value:g}", (p, q))
-        if "ratio" in hows and (q.unit is None or unit is None or is_money(unit)):
+        if "ratio" in hows and (q.unit is None or unit is None or is_money(unit) or ("rate" in hows and q.unit is not p.unit)):
             yield Result("ratio", worth / q.value, f"{worth:g} / {q.value:g}", (p, q))
     if "ratio" in hows and unit is not None and unit.dimension == "time" and agree(p.unit, q.unit) and _dimension(p) != "time":
         hours = p.value / q.value * 3600 / float(unit.factor)  # so much at so much an hour

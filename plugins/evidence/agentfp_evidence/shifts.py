@@ -217,7 +217,7 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
             stack.extend(v for v in value if isinstance(v, (dict, list)))
 
 
-_STAMP = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})(?:[T ]|$))?(?:(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}|\+1)?)?")
+_STAMP = re.compile(r"(?:(\d{4})-?(\d{2})-?(\d{2})(?:[T ]|$))?(?:(\d{2}):?(\d{2})(?::?(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}|\+1)?)?")
 
 
 def _seconds(text: str) -> float | None:
