@@ -87,6 +87,8 @@ class Deriver:
             operands: the grounded numbers of the answer.
             guesses: small numbers that stand nowhere; the answer may still multiply by one, and is flagged for that one only.
         """
+        if self._text[max(0, number.start - 1) : number.start] == "#":
+            return None  # a reference is no amount
         around = self._around(number, operands)
         if number.unit is PERCENT:
             change = first_hit(number, self._changes(number, around), max_risk=2 * NARROW_RISK)
@@ -140,7 +142,9 @@ class Deriver:
             yield _shares_of([_term(before[-1])], wholes)
         for rows in around.rows:
             if len(rows) == 1:
-                yield _shares_of(_of_row(rows[0]), [*wholes, *_columns(rows[0])])
+                columns = dict(zip(rows[0].numbers, _columns(rows[0]), strict=True))
+                yield (r for part in _of_row(rows[0]) for r in _shares_of([part], [columns[part.name]]))
+                yield _shares_of(_of_row(rows[0]), wholes)
         near = [_term(o) for o in before[-_NEAR_BEFORE:]]
         sums = [_term(o) for o in operands if o.is_sum]
         yield _shares_of(near, sums or near)

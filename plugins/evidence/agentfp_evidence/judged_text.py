@@ -24,7 +24,7 @@ from agentfp_evidence.masks import code_blocks, is_basis, is_common_name, is_num
 from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
-from agentfp_evidence.nearest import nearest_form
+from agentfp_evidence.nearest import nearest_form, swapped
 from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number, in_language
 from agentfp_evidence.options import EvidenceOptions
@@ -421,6 +421,10 @@ class JudgedText:
             verdict = self._in_failed(folded, verdict)
         if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted", "unit") and self._ladder.index.unseen:
             verdict = replace(verdict, how="unseen", severity="weak")
+        if verdict.verdict == "unsupported" and kind == "number" and verdict.how == "absent":
+            near = swapped(folded, lambda form: bool(self._table.find(f"n:{form}")))
+            if near is not None:  # a number that stands nowhere, and nearly is one that does
+                verdict = replace(verdict, severity="strong")
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
         if verdict.postings and not verdict.derivation:

@@ -97,7 +97,8 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
         if not size / 2 <= value <= 2 * size:
             continue
         rivals.add(round(value / quantum))
-        if hit is None and abs(value - size) <= (0.5 * quantum * (1 + 1e-9) if result.how not in _EXACT or number.hedged else 1e-9 * size):
+        near_enough = 0.5 * quantum * (1 + 1e-9) if result.how not in _EXACT or number.hedged else min(1e-9 * size, 0.25 * quantum)
+        if hit is None and abs(value - size) <= near_enough + 1e-9:
             hit = result
         if len(rivals) > allowed:
             return None
@@ -145,7 +146,7 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
         x, y = pair
         if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
-        if ("difference" in hows) and x != y:
+        if "difference" in hows and x != y and min(abs(x), abs(y)) > _TRIFLE * max(abs(x), abs(y)):
             yield Result("difference", abs(x - y), f"{max(x, y):g} - {min(x, y):g}", (a, b))
     for p, q in ((a, b), (b, a)):
         if "product" not in hows and "ratio" not in hows:
@@ -165,7 +166,7 @@ def _product_and_ratio(p: Term, q: Term, unit: Unit | None, hows: frozenset[str]
     if worth is None and p.unit is not None and unit is None and not is_money(p.unit):
         worth = p.value
     if worth is not None and p.unit is not None or (worth is not None and (unit is None or p.unit is None)):
-        if "product" in hows and (once or p.unit is not q.unit) and (q.unit is None or q.unit is not p.unit):
+        if "product" in hows and (once or p.unit is not q.unit) and (q.unit is None or p.unit is None or ("rate" in hows and not agree(p.unit, q.unit))):
             yield Result("product", worth * q.value, f"{worth:g} x {q.value:g}", (p, q))
         if "ratio" in hows and (q.unit is None or unit is None or is_money(unit) or ("rate" in hows and q.unit is not p.unit)):
             yield Result("ratio", worth / q.value, f"{worth:g} / {q.value:g}", (p, q))
