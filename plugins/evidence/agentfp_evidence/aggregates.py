@@ -149,7 +149,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
 
 
 def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> Verdict | None:
-    """A number that rows give, where few of what they give is of its size: of fields that the sentence names, as the label says, or sums."""
+    """A number that rows give, where few others are of its size: of a field that the sentence names, as the label says, or a sum."""
     first, last = sentence_around(text, number.start, number.end)
     sentence = text[first:last]
     fit = aggregates.near(number, abs(number.value) / 2, abs(number.value) * 2)

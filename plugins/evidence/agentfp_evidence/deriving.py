@@ -27,13 +27,16 @@ _CHANGED = 4
 _FEW = 30
 """Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
 _EACH = re.compile(
-    r"\b(?:per|each|apiece|every|\d\S*(?: [^\W\d_]+)? an? [^\W\d_]+|an? (?:night|day|week|month|year|glass|person|piece|head)|times|x|double|twice|half|share|split"
+    r"\b(?:per|each|apiece|every|\d\S*(?: [^\W\d_]+)? an? [^\W\d_]+|an? (?:night|day|week|month|year|glass|person|piece|head)"
+    r"|times|x|double|twice|half|share|split"
     r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
     re.IGNORECASE,
 )
 _ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
-    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
+    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse"
+    r"|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker"
+    r"|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
     re.IGNORECASE,
 )
@@ -43,7 +46,9 @@ _FELL = re.compile(
     r"\b(?:lost|lose\w*|fell|fall\w*|drop\w*|decreas\w*|less|lower\w*|cheaper|discount\w*|down|sank|shr[au]nk\w*|sav\w+|below|weniger|gesunken|moins|baiss\w*)\b",
     re.IGNORECASE,
 )
-_ROSE = re.compile(r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE)
+_ROSE = re.compile(
+    r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE
+)
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
@@ -100,7 +105,9 @@ class Deriver:
                     return _verdict(number, share)
         first, last = sentence_around(self._text, number.start, number.end)
         if _PER_HUNDRED.search(self._text, first, last):
-            scaled = Number((f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end)
+            scaled = Number(
+                (f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end
+            )
             near = [_term(o)._replace(unit=None) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
             found = reckon(scaled, near, frozenset({"ratio"}), max_risk=NARROW_RISK)
             if found is not None:
@@ -279,7 +286,12 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
 def _shares_of(parts: Sequence[Term], wholes: Sequence[Term]) -> Iterator[Result]:
     for part in parts:
         for whole in wholes:
-            if part.value and abs(whole.value) > abs(part.value) and agree(whole.unit, part.unit) and PERCENT not in (part.unit, whole.unit):
+            if (
+                part.value
+                and abs(whole.value) > abs(part.value)
+                and agree(whole.unit, part.unit)
+                and PERCENT not in (part.unit, whole.unit)
+            ):
                 yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
 
 

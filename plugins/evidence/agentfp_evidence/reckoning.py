@@ -87,6 +87,8 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
     if not size or number.digits > MAX_EXACT_DIGITS:
         return None
     step = _step(number)
+    if is_money(number.unit) and number.decimals <= 0:
+        max_risk /= 2  # prices in whole units are round, and meet each other more often
     hit: Result | None = None
     rivals: set[int] = set()
     allowed = max_risk * 1.5 * size / step
@@ -165,8 +167,12 @@ def _product_and_ratio(p: Term, q: Term, unit: Unit | None, hows: frozenset[str]
     worth = _turned(p.value, p.unit, unit)
     if worth is None and p.unit is not None and unit is None and not is_money(p.unit):
         worth = p.value
-    if worth is not None and p.unit is not None or (worth is not None and (unit is None or p.unit is None)):
-        if "product" in hows and (once or p.unit is not q.unit) and (q.unit is None or p.unit is None or ("rate" in hows and not agree(p.unit, q.unit))):
+    if (worth is not None and p.unit is not None) or (worth is not None and (unit is None or p.unit is None)):
+        if (
+            "product" in hows
+            and (once or p.unit is not q.unit)
+            and (q.unit is None or p.unit is None or ("rate" in hows and not agree(p.unit, q.unit)))
+        ):
             yield Result("product", worth * q.value, f"{worth:g} x {q.value:g}", (p, q))
         if "ratio" in hows and (q.unit is None or unit is None or is_money(unit) or ("rate" in hows and q.unit is not p.unit)):
             yield Result("ratio", worth / q.value, f"{worth:g} / {q.value:g}", (p, q))
