@@ -121,7 +121,7 @@ class Deriver:
                     return _verdict(number, found)
         if guesses and significant(number) >= _TELLING_DIGITS:
             near = [_term(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
-            some = [_term(o, count=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
+            some = [_term(o, counting=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
             found = reckon(number, some, _PRODUCT, near)
             if found is not None:
                 return _verdict(number, found)
@@ -161,7 +161,7 @@ class Deriver:
         """By how many percent something fell or rose, of two numbers of the sentence."""
         first, last = sentence_around(self._text, number.start, number.end)
         fell, rose = (pattern.search(self._text, first, last) for pattern in (_FELL, _ROSE))
-        terms = [t for t in around.sentence if t.unit is not PERCENT and not t.count and t.value][:_CHANGED]
+        terms = [t for t in around.sentence if t.unit is not PERCENT and not t.counting and t.value][:_CHANGED]
         for a, b in itertools.combinations(terms, 2):
             low, high = sorted((abs(a.value), abs(b.value)))
             if low != high and agree(a.unit, b.unit):
@@ -177,6 +177,8 @@ class Deriver:
         first, last = sentence_around(self._text, number.start, number.end)
         label = label_around(self._text, number.start, number.end)
         said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
+        if _LESS.search(label):
+            said.add("difference")
         if _EACH.search(self._text, first, last):
             said |= {"product", "ratio", "proportion"}
         if _ADDS.search(label):
@@ -192,9 +194,9 @@ class Deriver:
     def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
         first, last = sentence_around(self._text, number.start, number.end)
         own = [_term(o) for o in operands if first <= o.start < last]
-        counts = [_term(c, count=True) for c in self._counts if first <= c.start < last]
+        counts = [_term(c, counting=True) for c in self._counts if first <= c.start < last]
         if _YEARLY.search(self._text, first, last):
-            counts.append(Term(12, None, name="months of a year", count=True))
+            counts.append(Term(12, None, name="months of a year", counting=True))
         named = self._named(first, last)
         header = column_header(self._text, number.start)
         if header:
@@ -324,8 +326,8 @@ def _between(a: Term, b: Term) -> Iterator[Result]:
         yield Result("difference", high - low, f"{high:g} - {low:g}, {a.name}", (a, b))
 
 
-def _term(operand: Operand, count: bool = False) -> Term:
-    return Term(operand.value, operand.unit, operand.sources, count=count, stated=True)
+def _term(operand: Operand, counting: bool = False) -> Term:
+    return Term(operand.value, operand.unit, operand.sources, counting=counting, stated=True)
 
 
 def _verdict(number: Number, found: Result) -> Verdict:

@@ -39,7 +39,7 @@ class Term(NamedTuple):
         unit: its unit.
         sources: where it comes from.
         name: what it is called, for the derivation.
-        count: it only counts something, so it multiplies and divides, and nothing is added to it.
+        counting: it only counts something, so it multiplies and divides, and nothing is added to it.
         stated: the answer states it; amounts of money wear their unit there.
     """
 
@@ -47,7 +47,7 @@ class Term(NamedTuple):
     unit: Unit | None
     sources: tuple[ValueSource, ...] = ()
     name: str = ""
-    count: bool = False
+    counting: bool = False
     stated: bool = False
 
 
@@ -144,7 +144,7 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
             yield Result("difference", abs(a.value - b.value), f"|{a.value:g} - {b.value:g}|", (a, b))
         return
     pair = _in_one_unit(a, b, unit)
-    if pair is not None and not a.count and not b.count:
+    if pair is not None and not a.counting and not b.counting:
         x, y = pair
         if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
@@ -209,9 +209,9 @@ def _percentages(a: Term, b: Term) -> Iterator[Result]:
 
 def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """Three terms or more of one unit that stand together."""
-    kinds = {kind: [t for t in terms if t.unit is kind and not t.count] for kind in {t.unit for t in terms}}
+    kinds = {kind: [t for t in terms if t.unit is kind and not t.counting] for kind in {t.unit for t in terms}}
     if unit is not None and not is_money(unit):  # "35 hours, ahead of 31 and 30"
-        kinds[unit] = [t for t in terms if t.unit in (unit, None) and not t.count]
+        kinds[unit] = [t for t in terms if t.unit in (unit, None) and not t.counting]
     for kind, same in kinds.items():
         for first in range(len(same) - 2):
             total = same[first].value + same[first + 1].value
@@ -225,7 +225,7 @@ def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
 
 def _remainders(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """What two terms leave of a third."""
-    plain = [t for t in terms if not t.count][:8]
+    plain = [t for t in terms if not t.counting][:8]
     for a in plain:
         for b, c in itertools.combinations([t for t in plain if t is not a], 2):
             if a.unit is b.unit is c.unit and _wears(a.unit, unit) and abs(a.value) > abs(b.value) + abs(c.value):

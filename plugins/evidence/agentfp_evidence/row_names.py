@@ -55,10 +55,10 @@ class RowNames:
         while at < len(words):
             for length in range(min(_LONGEST, len(words) - at), 0, -1):
                 key = " ".join(word for _, word in words[at : at + length])
-                rows = self._of.get(key) or (self._of.get(key[:3]) if key in WEEKDAYS or key in MONTHS else None)
-                if rows is not None:
-                    if len(rows) <= MAX_NAMED_ROWS:
-                        found.extend((words[at][0], row) for row in rows)
+                held = self._of.get(key) or (self._of.get(key[:3]) if key in WEEKDAYS or key in MONTHS else None)
+                if held is not None:
+                    if len(held) <= MAX_NAMED_ROWS:
+                        found.extend((words[at][0], row) for row in held)
                     at += length - 1
                     break
             at += 1

@@ -31,7 +31,8 @@ _MAX_SHARE_OF_ANY = 0.045
 """The same for lengths that the answer does not say beside the date."""
 _MAX_TIMES = 12
 _RACING = re.compile(
-    r"\b(?:pace|faster|slower|half|halves|split\w*|behind|ahead|gap|laps?|finish\w*|second|per km|per mile|took|difference|schneller|langsamer|tempo)\b",
+    r"\b(?:pace|faster|slower|half|halves|split\w*|behind|ahead|gap|laps?|finish\w*|second"
+    r"|per km|per mile|took|difference|schneller|langsamer|tempo)\b",
     re.IGNORECASE,
 )
 _MAX_GAPS = 4
@@ -41,7 +42,8 @@ _SAID = re.compile(
     r"\b(?P<n>\d{1,3}|an?|one|einen?|une?|"
     + "|".join(NUMBER_WORDS)
     + r")[ -](?:(?:calendar|business|working|full|more)[ -])?"
-    + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
+    + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
+    + r"|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
     re.IGNORECASE,
 )
 _MONTHLY = re.compile(
