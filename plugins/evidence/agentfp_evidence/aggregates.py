@@ -82,7 +82,8 @@ class Aggregates:
             for rows in rows_of(source):
                 self._take(_of_rows(rows))
             for data, root in records_of(source):
-                self._take(_of_objects(data, source, root))
+                of_text = isinstance(data, list) and any(data is table.rows for _, table in source.reading.tables if not table.is_record)
+                self._take(a for a in _of_objects(data, source, root) if a.how != "sum" or not of_text)
         self._pending.clear()
         for aggregates in self._by_unit.values():
             aggregates.sort(key=_size)
@@ -148,7 +149,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
 
 
 def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> Verdict | None:
-    """A number that rows give, where few of what they give is of its size: of fields that the sentence names, as the label says, or sums."""
+    """A number that rows give, where few others are of its size: of a field that the sentence names, as the label says, or a sum."""
     first, last = sentence_around(text, number.start, number.end)
     sentence = text[first:last]
     fit = aggregates.near(number, abs(number.value) / 2, abs(number.value) * 2)

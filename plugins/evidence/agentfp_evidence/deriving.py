@@ -23,20 +23,32 @@ from agentfp_evidence.verdict import Verdict
 MAX_ROWS_NAMED = 4
 _JUST_BEFORE = 3
 _NEAR_BEFORE, _NEAR_BEHIND = 6, 2
+_CHANGED = 4
 _FEW = 30
 """Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
 _EACH = re.compile(
-    r"\b(?:per|each|apiece|every|\d\S*(?: [^\W\d_]+)? an? [^\W\d_]+|an? (?:night|day|week|month|year|glass|person|piece|head)|times|x|double|twice|half|share|split"
+    r"\b(?:per|each|apiece|every|\d\S*(?: [^\W\d_]+)? an? [^\W\d_]+|an? (?:night|day|week|month|year|glass|person|piece|head)"
+    r"|times|x|double|twice|half|share|split"
     r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
     re.IGNORECASE,
 )
 _ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
-    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
+    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse"
+    r"|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker"
+    r"|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
     re.IGNORECASE,
 )
 _PER_HUNDRED = re.compile(r"\b(?:per|pro|je|auf|aux?|par) 100\b", re.IGNORECASE)
+_RATE = re.compile(r"\b(?:per|pro|je|par)\b|/", re.IGNORECASE)
+_FELL = re.compile(
+    r"\b(?:lost|lose\w*|fell|fall\w*|drop\w*|decreas\w*|less|lower\w*|cheaper|discount\w*|down|sank|shr[au]nk\w*|sav\w+|below|weniger|gesunken|moins|baiss\w*)\b",
+    re.IGNORECASE,
+)
+_ROSE = re.compile(
+    r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE
+)
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
@@ -80,15 +92,22 @@ class Deriver:
             operands: the grounded numbers of the answer.
             guesses: small numbers that stand nowhere; the answer may still multiply by one, and is flagged for that one only.
         """
+        if self._text[max(0, number.start - 1) : number.start] == "#":
+            return None  # a reference is no amount
         around = self._around(number, operands)
         if number.unit is PERCENT:
+            change = first_hit(number, self._changes(number, around), max_risk=2 * NARROW_RISK)
+            if change is not None:
+                return _verdict(number, change)
             for shares in self._shares(number, operands, around):
                 share = first_hit(number, shares, max_risk=NARROW_RISK)
                 if share is not None:
                     return _verdict(number, share)
         first, last = sentence_around(self._text, number.start, number.end)
         if _PER_HUNDRED.search(self._text, first, last):
-            scaled = Number((f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end)
+            scaled = Number(
+                (f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end
+            )
             near = [_term(o)._replace(unit=None) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
             found = reckon(scaled, near, frozenset({"ratio"}), max_risk=NARROW_RISK)
             if found is not None:
@@ -102,7 +121,7 @@ class Deriver:
                     return _verdict(number, found)
         if guesses and significant(number) >= _TELLING_DIGITS:
             near = [_term(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
-            some = [_term(o, count=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
+            some = [_term(o, counting=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
             found = reckon(number, some, _PRODUCT, near)
             if found is not None:
                 return _verdict(number, found)
@@ -130,11 +149,26 @@ class Deriver:
             yield _shares_of([_term(before[-1])], wholes)
         for rows in around.rows:
             if len(rows) == 1:
-                yield _shares_of(_of_row(rows[0]), [*wholes, *_columns(rows[0])])
+                columns = dict(zip(rows[0].numbers, _columns(rows[0]), strict=True))
+                yield (r for part in _of_row(rows[0]) for r in _shares_of([part], [columns[part.name]]))
+                yield _shares_of(_of_row(rows[0]), wholes)
         near = [_term(o) for o in before[-_NEAR_BEFORE:]]
         sums = [_term(o) for o in operands if o.is_sum]
         yield _shares_of(near, sums or near)
         yield _shares_of(few, sums)
+
+    def _changes(self, number: Number, around: _Around) -> Iterator[Result]:
+        """By how many percent something fell or rose, of two numbers of the sentence."""
+        first, last = sentence_around(self._text, number.start, number.end)
+        fell, rose = (pattern.search(self._text, first, last) for pattern in (_FELL, _ROSE))
+        terms = [t for t in around.sentence if t.unit is not PERCENT and not t.counting and t.value][:_CHANGED]
+        for a, b in itertools.combinations(terms, 2):
+            low, high = sorted((abs(a.value), abs(b.value)))
+            if low != high and agree(a.unit, b.unit):
+                if fell:
+                    yield Result("percent-change", 100 * (high - low) / high, f"100 * ({high:g} - {low:g}) / {high:g}", (a, b))
+                if rose:
+                    yield Result("percent-change", 100 * (high - low) / low, f"100 * ({high:g} - {low:g}) / {low:g}", (a, b))
 
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
@@ -143,6 +177,8 @@ class Deriver:
         first, last = sentence_around(self._text, number.start, number.end)
         label = label_around(self._text, number.start, number.end)
         said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
+        if _LESS.search(label):
+            said.add("difference")
         if _EACH.search(self._text, first, last):
             said |= {"product", "ratio", "proportion"}
         if _ADDS.search(label):
@@ -152,14 +188,15 @@ class Deriver:
             all_.discard("sum")
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")
-        return [*(frozenset({how}) for how in sorted(said)), frozenset(all_ | said)]
+        rate = {"rate"} if _RATE.search(self._text, first, last) else set()
+        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate)]
 
     def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
         first, last = sentence_around(self._text, number.start, number.end)
         own = [_term(o) for o in operands if first <= o.start < last]
-        counts = [_term(c, count=True) for c in self._counts if first <= c.start < last]
+        counts = [_term(c, counting=True) for c in self._counts if first <= c.start < last]
         if _YEARLY.search(self._text, first, last):
-            counts.append(Term(12, None, name="months of a year", count=True))
+            counts.append(Term(12, None, name="months of a year", counting=True))
         named = self._named(first, last)
         header = column_header(self._text, number.start)
         if header:
@@ -184,8 +221,8 @@ class Deriver:
             yield [_term(o) for o in before[-_JUST_BEFORE:]], []
         near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
-            if len(rows) == 1:
-                yield _of_row(rows[0]), [*around.sentence, *near]
+            if len(rows) <= 2:
+                yield [t for row in rows for t in _of_row(row)], [*around.sentence, *near]
         few = [term for term, _ in self._few_numbers()]
         yield [*around.sentence, *around.fields], []
         yield [*around.sentence, *around.fields], near
@@ -251,7 +288,12 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
 def _shares_of(parts: Sequence[Term], wholes: Sequence[Term]) -> Iterator[Result]:
     for part in parts:
         for whole in wholes:
-            if part.value and abs(whole.value) > abs(part.value) and agree(whole.unit, part.unit) and PERCENT not in (part.unit, whole.unit):
+            if (
+                part.value
+                and abs(whole.value) > abs(part.value)
+                and agree(whole.unit, part.unit)
+                and PERCENT not in (part.unit, whole.unit)
+            ):
                 yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
 
 
@@ -284,8 +326,8 @@ def _between(a: Term, b: Term) -> Iterator[Result]:
         yield Result("difference", high - low, f"{high:g} - {low:g}, {a.name}", (a, b))
 
 
-def _term(operand: Operand, count: bool = False) -> Term:
-    return Term(operand.value, operand.unit, operand.sources, count=count, stated=True)
+def _term(operand: Operand, counting: bool = False) -> Term:
+    return Term(operand.value, operand.unit, operand.sources, counting=counting, stated=True)
 
 
 def _verdict(number: Number, found: Result) -> Verdict:

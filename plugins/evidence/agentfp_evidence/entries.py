@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentfp_evidence.moments import Moment
+from agentfp_evidence.moments import STAMP, Moment, moments_of
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.spelled import spelled_in
@@ -25,6 +25,7 @@ _SIZE = re.compile(r"(\d+(?:[.,]\d+)?)(k|[KMGTP]i?)")
 """A size as tools print it: ``83G``, ``99Mi``; ``250m`` is no size but a thousandth."""
 _RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
 """Minutes, seconds and their fraction."""
+_STAMP = re.compile(STAMP)
 _HASH = re.compile(r"[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
@@ -105,6 +106,9 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             raw = re.sub(r"[ -]", "", raw)
             entries.append(Entry("p:" + digits_of(raw), start, end))
         entries.append(Entry(f"i:{raw}", start, end))
+        for stamp in _STAMP.finditer(text, start, end):  # behind a name, as calendars have it: DTSTART:20260224T090000
+            for moment in moments_of("stamp", stamp):
+                entries.extend(_of_moment(moment, start, end))
         race = _RACE_TIME.fullmatch(raw)
         if race is not None:
             entries.append(Entry(f"n:{canonical_number(f'{60 * int(race[1]) + float(race[2]):.3f}')}", start, end, unit_of("s")))

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-import contextlib
-import datetime
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from agentfp.transcripts import Severity
-from agentfp_evidence.aggregates import Aggregates, find_aggregate
+from agentfp_evidence.aggregates import find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
-from agentfp_evidence.context import gives_advice, names_an_end, sentence_around
+from agentfp_evidence.context import gives_advice, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
 from agentfp_evidence.fold import fold, fold_word
-from agentfp_evidence.index import EvidenceIndex, Posting, places
+from agentfp_evidence.index import Posting, places
+from agentfp_evidence.ladder import Found, Ladder, find_in
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
-from agentfp_evidence.masks import code_blocks, is_basis, is_common_name, is_numbering, numbering, stands_behind_label, stands_behind_standard
-from agentfp_evidence.moments import WEEKDAYS, Moment
+from agentfp_evidence.masks import (
+    code_blocks,
+    is_basis,
+    is_common_name,
+    is_numbering,
+    numbering,
+    stands_behind_label,
+    stands_behind_standard,
+)
+from agentfp_evidence.moments import WEEKDAYS
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
-from agentfp_evidence.nearest import nearest_form
+from agentfp_evidence.nearest import nearest_form, swapped
 from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number, in_language
-from agentfp_evidence.options import EvidenceOptions
-from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
-from agentfp_evidence.reckoning import Term
+from agentfp_evidence.quotes import judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
-from agentfp_evidence.row_names import RowNames
-from agentfp_evidence.scan import Mention, Word, scan
-from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
-from agentfp_evidence.spans import Spans, as_seconds, clock_after, find_end, find_time, time_as_clock, time_from_dates
+from agentfp_evidence.scan import Mention, Word
+from agentfp_evidence.shifts import age, shifted, time_between, time_stated, weekday_fits
+from agentfp_evidence.spans import time_as_clock
 from agentfp_evidence.spelled import is_number_word, spelled_in
-from agentfp_evidence.table import Table
+from agentfp_evidence.timing import reckon_time
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
@@ -51,57 +54,6 @@ MAX_AROUND = 100
 """Values before and behind one that it may be worked out from."""
 MAX_STEPS = 4
 """Values worked out from values that are worked out themselves."""
-MAX_EARLIER = 12
-"""Earlier answers that are asked how they worked a value out."""
-
-
-class Ladder:
-    """What the rungs stand on: the evidence in its forms, and the options.
-
-    Args:
-        index: the evidence.
-        options: the options of the judgement.
-        before: index of the message that the judged text is; None for the answer after all messages.
-    """
-
-    def __init__(self, index: EvidenceIndex, options: EvidenceOptions, before: int | None = None) -> None:
-        self.index = index
-        self.options = options
-        self.before = before
-        self.table = index.facet(Table)
-        self.offsets = index.facet(Offsets)
-        self.aggregates = index.facet(Aggregates)
-        self.quotes = index.facet(QuoteFacet)
-        self.names = index.facet(RowNames)
-        self.spans = index.facet(Spans)
-
-    def earlier(self, token: str) -> list[tuple[int, str]]:
-        """Earlier answers that hold a token, latest first."""
-        found = []
-        for at, text in reversed(self.index.answers):
-            if (self.before is None or at < self.before) and token in text:
-                found.append((at, text))
-                if len(found) == MAX_EARLIER:
-                    break
-        return found
-
-
-class Found(NamedTuple):
-    """What of a text there is to judge."""
-
-    mentions: list[Mention]
-    words: list[Word]
-
-
-def find_in(text: str) -> Found:
-    """The mentions and words of a text.
-
-    Args:
-        text: folded text.
-    """
-    words: list[Word] = []
-    mentions = list(scan(text, lambda *word: words.append(Word(*word))))
-    return Found(mentions, words)
 
 
 class JudgedText:
@@ -303,41 +255,10 @@ class JudgedText:
             end = mention.end - len(number.word) - 1  # "4 meters" may be four devices
         return find_count(self._table, self._text, mention.start, end, int(number.readings[0]), self._language)
 
-    def _reckon_time(self, judged: list[tuple[Mention, Verdict]], at: int) -> Verdict | None:
-        """A date or a time that follows from others."""
-        mention = judged[at][0]
-        sure = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and len(m.moments) == 1]
-        first, last = sentence_around(self._text, mention.start, mention.end)
-        if mention.number is not None:
-            beside = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
-            return time_from_dates(self._table, mention.number, self._dates(sure), self._dates(beside))
-        if len(mention.moments) != 1:
-            return None
-        moment = mention.moments[0]
-        if moment.dates:
-            return find_end(self._table, self._ladder.spans, moment, self._dates(sure), [self._text[max(0, first - 160) : last]])
-        clocks = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and m.moments[0].clock]
-        lengths = [o for o in self._operands(judged, at) if o.unit is not None and o.unit.dimension == "time"]
-        ends = names_an_end(self._text[max(first, mention.start - 40) : mention.start])
-        found = clock_after(self._table, moment, [c.clock for c in clocks if c.clock], lengths) if ends else None
-        if found is not None:
-            return found
-        numbers = [Term(o.value, o.unit) for o in self._operands(judged, at) if o.unit is None or o.unit.dimension == "length"]
-        return find_time(self._table, moment, [s for m in sure if (s := as_seconds(m)) is not None], numbers, self._text[first:last])
-
-    def _dates(self, moments: Sequence[Moment]) -> list[datetime.date]:
-        """Moments as dates; those without a year in each year that the conversation is about."""
-        found: list[datetime.date] = []
-        for year, month, day in (m.dates[0] for m in moments if m.dates and not m.impossible):
-            for y in [year] if year is not None else [y for y in self._table.years if self._table.is_usual_year(y)]:
-                with contextlib.suppress(ValueError):
-                    found.append(datetime.date(y, month, day or 0))
-        return found
-
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]
         if verdict.verdict == "unsupported" and verdict.how != "arithmetic" and mention.kind in ("moment", "number", "duration"):
-            found = self._reckon_time(judged, at)
+            found = reckon_time(self._ladder, self._text, judged, at, self._operands(judged, at))
             if found is not None:
                 judged[at] = (mention, found)
                 return
@@ -366,7 +287,11 @@ class JudgedText:
         guesses = [
             Operand(m.number.value, None, m.start, m.end)
             for m, v in judged
-            if m.number is not None and m is not mention and v.severity == "weak" and m.number.readings[0].isdigit() and m.number.digits <= 2
+            if m.number is not None
+            and m is not mention
+            and v.severity == "weak"
+            and m.number.readings[0].isdigit()
+            and m.number.digits <= 3
         ]
         found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
@@ -421,6 +346,10 @@ class JudgedText:
             verdict = self._in_failed(folded, verdict)
         if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted", "unit") and self._ladder.index.unseen:
             verdict = replace(verdict, how="unseen", severity="weak")
+        if verdict.verdict == "unsupported" and kind == "number" and verdict.how == "absent":
+            near = swapped(folded, lambda form: bool(self._table.find(f"n:{form}")))
+            if near is not None:  # a number that stands nowhere, and nearly is one that does
+                verdict = replace(verdict, severity="strong")
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
         if verdict.postings and not verdict.derivation:

@@ -9,7 +9,8 @@ from typing import Any
 from agentfp_evidence.attachment import misattached
 from agentfp_evidence.fold import fold
 from agentfp_evidence.index import EvidenceIndex
-from agentfp_evidence.judged_text import Found, JudgedText, Ladder
+from agentfp_evidence.judged_text import JudgedText
+from agentfp_evidence.ladder import Found, Ladder
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.reading import json_path
 from agentfp_evidence.report import EvidenceReport, EvidenceValue

@@ -31,7 +31,7 @@ _FAILURE = re.compile(
     r"|read-only|no space|out of memory|does not exist)\b.*\s",
     re.IGNORECASE,
 )
-"""Words of code that are those of a program which did not succeed; nobody runs them."""
+"""Words of a program that did not succeed; who quotes them gives them as its words."""
 _ASKS = re.compile(
     r"\b(?:say|reply|respond with|type|enter|select|choose|click|press|tap|answer|write|tell|search(?:ing)? for|ask|use|run"
     r"|call(?:ed)?|named?|titled|labell?ed|known as|so-called|term|word|phrase|option|button|field"
@@ -118,7 +118,7 @@ def quotes_in(text: str) -> Iterator[Quote]:
         group = next(i for i in range(1, (match.re.groups or 0) + 1) if match[i] is not None) + 1
         inner, start, end = match[group], match.start(group), match.end(group)
         before = text[max(0, match.start() - 80) : match.start()]
-        reported = _REPORTS.search(before) is not None or (kind == "tick" and _FAILURE.search(inner) is not None)
+        reported = _REPORTS.search(before) is not None or _FAILURE.search(inner) is not None
         words = inner.split()
         if kind == "tick" and len(words) == 1:
             if _PATH.fullmatch(inner) and not re.search(r"\d", inner):

@@ -39,7 +39,7 @@ class Term(NamedTuple):
         unit: its unit.
         sources: where it comes from.
         name: what it is called, for the derivation.
-        count: it only counts something, so it multiplies and divides, and nothing is added to it.
+        counting: it only counts something, so it multiplies and divides, and nothing is added to it.
         stated: the answer states it; amounts of money wear their unit there.
     """
 
@@ -47,7 +47,7 @@ class Term(NamedTuple):
     unit: Unit | None
     sources: tuple[ValueSource, ...] = ()
     name: str = ""
-    count: bool = False
+    counting: bool = False
     stated: bool = False
 
 
@@ -87,6 +87,8 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
     if not size or number.digits > MAX_EXACT_DIGITS:
         return None
     step = _step(number)
+    if is_money(number.unit) and number.decimals <= 0:
+        max_risk /= 2  # prices in whole units are round, and meet each other more often
     hit: Result | None = None
     rivals: set[int] = set()
     allowed = max_risk * 1.5 * size / step
@@ -97,7 +99,8 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
         if not size / 2 <= value <= 2 * size:
             continue
         rivals.add(round(value / quantum))
-        if hit is None and abs(value - size) <= (0.5 * quantum * (1 + 1e-9) if result.how not in _EXACT or number.hedged else 1e-9 * size):
+        near_enough = 0.5 * quantum * (1 + 1e-9) if result.how not in _EXACT or number.hedged else min(1e-9 * size, 0.25 * quantum)
+        if hit is None and abs(value - size) <= near_enough + 1e-9:
             hit = result
         if len(rivals) > allowed:
             return None
@@ -141,11 +144,11 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
             yield Result("difference", abs(a.value - b.value), f"|{a.value:g} - {b.value:g}|", (a, b))
         return
     pair = _in_one_unit(a, b, unit)
-    if pair is not None and not a.count and not b.count:
+    if pair is not None and not a.counting and not b.counting:
         x, y = pair
         if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
-        if ("difference" in hows) and x != y:
+        if "difference" in hows and x != y and min(abs(x), abs(y)) > _TRIFLE * max(abs(x), abs(y)):
             yield Result("difference", abs(x - y), f"{max(x, y):g} - {min(x, y):g}", (a, b))
     for p, q in ((a, b), (b, a)):
         if "product" not in hows and "ratio" not in hows:
@@ -164,10 +167,14 @@ def _product_and_ratio(p: Term, q: Term, unit: Unit | None, hows: frozenset[str]
     worth = _turned(p.value, p.unit, unit)
     if worth is None and p.unit is not None and unit is None and not is_money(p.unit):
         worth = p.value
-    if worth is not None and p.unit is not None or (worth is not None and (unit is None or p.unit is None)):
-        if "product" in hows and (once or p.unit is not q.unit) and (q.unit is None or q.unit is not p.unit):
+    if (worth is not None and p.unit is not None) or (worth is not None and (unit is None or p.unit is None)):
+        if (
+            "product" in hows
+            and (once or p.unit is not q.unit)
+            and (q.unit is None or p.unit is None or ("rate" in hows and not agree(p.unit, q.unit)))
+        ):
             yield Result("product", worth * q.value, f"{worth:g} x {q.value:g}", (p, q))
-        if "ratio" in hows and (q.unit is None or unit is None or is_money(unit)):
+        if "ratio" in hows and (q.unit is None or unit is None or is_money(unit) or ("rate" in hows and q.unit is not p.unit)):
             yield Result("ratio", worth / q.value, f"{worth:g} / {q.value:g}", (p, q))
     if "ratio" in hows and unit is not None and unit.dimension == "time" and agree(p.unit, q.unit) and _dimension(p) != "time":
         hours = p.value / q.value * 3600 / float(unit.factor)  # so much at so much an hour
@@ -202,9 +209,9 @@ def _percentages(a: Term, b: Term) -> Iterator[Result]:
 
 def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """Three terms or more of one unit that stand together."""
-    kinds = {kind: [t for t in terms if t.unit is kind and not t.count] for kind in {t.unit for t in terms}}
+    kinds = {kind: [t for t in terms if t.unit is kind and not t.counting] for kind in {t.unit for t in terms}}
     if unit is not None and not is_money(unit):  # "35 hours, ahead of 31 and 30"
-        kinds[unit] = [t for t in terms if t.unit in (unit, None) and not t.count]
+        kinds[unit] = [t for t in terms if t.unit in (unit, None) and not t.counting]
     for kind, same in kinds.items():
         for first in range(len(same) - 2):
             total = same[first].value + same[first + 1].value
@@ -218,7 +225,7 @@ def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
 
 def _remainders(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """What two terms leave of a third."""
-    plain = [t for t in terms if not t.count][:8]
+    plain = [t for t in terms if not t.counting][:8]
     for a in plain:
         for b, c in itertools.combinations([t for t in plain if t is not a], 2):
             if a.unit is b.unit is c.unit and _wears(a.unit, unit) and abs(a.value) > abs(b.value) + abs(c.value):

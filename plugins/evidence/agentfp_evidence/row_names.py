@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agentfp_evidence.columns import MAX_ROWS, Rows, flat_numbers, rows_of
+from agentfp_evidence.moments import MONTHS, WEEKDAYS
 from agentfp_evidence.sources import Source
 
 MAX_NAMED_ROWS = 8
@@ -53,10 +54,11 @@ class RowNames:
         at = 0
         while at < len(words):
             for length in range(min(_LONGEST, len(words) - at), 0, -1):
-                rows = self._of.get(" ".join(word for _, word in words[at : at + length]))
-                if rows is not None:
-                    if len(rows) <= MAX_NAMED_ROWS:
-                        found.extend((words[at][0], row) for row in rows)
+                key = " ".join(word for _, word in words[at : at + length])
+                held = self._of.get(key) or (self._of.get(key[:3]) if key in WEEKDAYS or key in MONTHS else None)
+                if held is not None:
+                    if len(held) <= MAX_NAMED_ROWS:
+                        found.extend((words[at][0], row) for row in held)
                     at += length - 1
                     break
             at += 1
@@ -74,7 +76,8 @@ class RowNames:
                     if len(word) >= 4 and word.isalpha():
                         parts.setdefault(word, []).append(i)
         for word, places in parts.items():
-            if len(set(places)) == 1 and word not in self._of:  # a part of a name, where no other row has it
+            held = self._of.get(word, ())
+            if len(set(places)) == 1 and all(row.rows is not rows for row in held):  # a part of a name, where no other row has it
                 self._put(word, NamedRow(rows, places[0]))
 
     def _put(self, key: str, row: NamedRow) -> None:

@@ -48,6 +48,7 @@ _MASTER = re.compile(
             r"(?P<url>(?:https?://|www\.)[^\s<>\"'`\])}|]+)",
             r"(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[^\W\d_][\w-]*)",
             moments.ISO,
+            moments.STAMP,
             moments.MONTH_DAY,
             moments.MONTH_YEAR,
             moments.DAY_MONTH,

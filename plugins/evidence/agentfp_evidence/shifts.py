@@ -218,11 +218,12 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
 
 
 _STAMP = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})(?:[T ]|$))?(?:(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}|\+1)?)?")
+_BASIC_STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?Z?")
 
 
 def _seconds(text: str) -> float | None:
     """A timestamp or a clock time in seconds; None for any other text."""
-    match = _STAMP.fullmatch(text) if 5 <= len(text) <= 35 else None
+    match = _BASIC_STAMP.fullmatch(text) or _STAMP.fullmatch(text) if 5 <= len(text) <= 35 else None
     if match is None or (match[1] is None and match[4] is None):
         return None
     days = 0

@@ -8,10 +8,10 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import rows_of
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.index import Posting, places
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.numbers import Number
@@ -31,7 +31,8 @@ _MAX_SHARE_OF_ANY = 0.045
 """The same for lengths that the answer does not say beside the date."""
 _MAX_TIMES = 12
 _RACING = re.compile(
-    r"\b(?:pace|faster|slower|half|halves|split\w*|behind|ahead|gap|laps?|finish\w*|second|per km|per mile|took|difference|schneller|langsamer|tempo)\b",
+    r"\b(?:pace|faster|slower|half|halves|split\w*|behind|ahead|gap|laps?|finish\w*|second"
+    r"|per km|per mile|took|difference|schneller|langsamer|tempo)\b",
     re.IGNORECASE,
 )
 _MAX_GAPS = 4
@@ -41,10 +42,13 @@ _SAID = re.compile(
     r"\b(?P<n>\d{1,3}|an?|one|einen?|une?|"
     + "|".join(NUMBER_WORDS)
     + r")[ -](?:(?:calendar|business|working|full|more)[ -])?"
-    + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
+    + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
+    + r"|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
     re.IGNORECASE,
 )
-_MONTHLY = re.compile(r"\b(?:monthly|a month|per month|every month|each month|instal\w*|monatlich\w*|raten?|mensuel\w*|par mois)\b", re.IGNORECASE)
+_MONTHLY = re.compile(
+    r"\b(?:monthly|a month|per month|every month|each month|instal\w*|monatlich\w*|raten?|mensuel\w*|par mois)\b", re.IGNORECASE
+)
 _BACK = re.compile(
     r"\b(?:before|notice|earlier|ago|prior|until|cancel\w*|latest|by|since|began|begins?|started|starts?|from|vor|bis|seit|ab|avant|depuis)\b",
     re.IGNORECASE,
@@ -205,7 +209,7 @@ def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date
     for a, b in itertools.combinations(dict.fromkeys(beside), 2):
         if round(number.value) in _lengths(a, b, unit):
             return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")
-    others = [d for d in _dates(table, stated)][:MAX_DATES]
+    others = _dates(table, stated)[:MAX_DATES]
     gaps = {gap: (a, b) for a in (*beside, *([] if beside else others)) for b in others if a != b for gap in _lengths(a, b, unit)}
     near = [gap for gap in gaps if number.value / 2 <= gap <= 2 * number.value]
     if round(number.value) in gaps and len(near) <= _MAX_GAPS:

@@ -144,7 +144,11 @@ def _delimited(lines: list[str], delimiter: str) -> list[dict[str, Any]]:
         head = fields[at]
         if len(head) < 2 or not _is_heading(head):
             continue
-        rows = list(itertools.takewhile(lambda row, n=len(head): len(row) == n, fields[at + 1 :]))  # type: ignore[misc]
+        rows = []
+        for row in fields[at + 1 :]:
+            if len(row) != len(head):
+                break
+            rows.append(row)
         if rows and (len(rows) >= 2 or delimiter != ","):
             return [dict(zip(head, row, strict=True)) for row in rows]
     return []
@@ -307,7 +311,9 @@ def _parsed(cell: Any) -> Any:
         return float(size[1].replace(",", ".")), unit_of(f"{size[2][0].upper()}{size[2][1:]}B")
     digit = re.search(r"\d", text)
     number = number_at(text, digit.start()) if digit is not None else None
-    if number is None or (number.end < len(text.rstrip()) and number.unit is None and number.word == "" and re.search(r"\d", text[number.end :])):
+    if number is None or (
+        number.end < len(text.rstrip()) and number.unit is None and number.word == "" and re.search(r"\d", text[number.end :])
+    ):
         return cell
     sign = -1.0 if text.lstrip().startswith("-") and number.value > 0 else 1.0
     return (sign * number.value, number.unit)

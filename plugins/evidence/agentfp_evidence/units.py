@@ -137,7 +137,7 @@ def unit_of(text: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def unit_of_key(key: str) -> Unit | None:
-    """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, and ``size [GB]`` as tables of text are read."""
+    """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, ``size [GB]`` of tables of text."""
     if key.endswith("]"):
         return _NAMED.get(key[key.rfind("[") + 1 : -1])
     counted, per, _ = key.partition("_per_")
