@@ -327,3 +327,29 @@ def test_a_forked_process_writes_too(tmp_path: Path) -> None:
 def test_the_plugin_keeps_the_rules_of_plugins(tmp_path: Path) -> None:
     report = check_plugin(EventFile(path=tmp_path / "a"), tools=[look], script=[call("look", x=1), "done"], may_change=("_worker",))
     assert report.problems == []
+
+
+async def test_a_share_of_the_conversations_is_written_whole_and_of_the_others_what_went_wrong(tmp_path: Path) -> None:
+    file = EventFile(path=tmp_path / "a", sample_rate=0.3)
+    inner = Agent(ScriptedModel(lambda _: "inner"), plugins=[file])
+    script = [call("ask", request="x"), RuntimeError("down")]
+    sizes: dict[str, int] = {}
+    for _ in range(40):
+        broken: list[str] = []
+
+        def hear(event: Any, header: Any, broken: list[str] = broken) -> None:
+            broken.extend([header.root_id] if event.seq >= 0 else [])
+
+        agent = Agent(ScriptedModel(script), tools=[inner.as_tool("ask", "Asks.")], plugins=[file])
+        with pytest.raises(Exception, match=r".*"):
+            await agent.run("go", on_event=hear)
+        sizes[broken[0]] = len(broken)
+    await file.close()
+    written: dict[str, list[str]] = {}
+    for line in read_events(tmp_path / "a"):
+        written.setdefault(line["meta"]["record_id"], []).append(line["type"])
+    assert set(written) == set(sizes)
+    whole = [root for root, types in written.items() if len(types) == sizes[root]]
+    errors = [root for root, types in written.items() if set(types) == {"agentfp.error.fatal"}]
+    assert len(whole) + len(errors) == 40
+    assert 2 <= len(whole) <= 25
