@@ -146,6 +146,20 @@ async def test_a_full_batch_is_written_at_once_and_one_that_is_not_waits(tmp_pat
     await quiet.shutdown()
 
 
+async def test_much_text_is_written_at_once(tmp_path: Path) -> None:
+    @tool
+    async def dump() -> str:
+        """Dump."""
+        return "x" * 70_000
+
+    file = EventFile(path=tmp_path / "a", content=True, batch=1000, batch_seconds=60)
+    agent = Agent(ScriptedModel([call("dump"), "done"]), tools=[dump], plugins=[file])
+    await agent.run("go")
+    assert await anyio.to_thread.run_sync(until, lambda: file.stats.done > 0)
+    assert "x" * 70_000 in (tmp_path / "a").read_text(encoding="utf-8")
+    await agent.shutdown()
+
+
 async def test_the_first_event_of_a_batch_does_not_wait_for_ever(tmp_path: Path) -> None:
     agent, file = writing(tmp_path / "a", batch=1000, batch_seconds=0.02)
     await agent.run("go")

@@ -36,6 +36,8 @@ async def test_a_config_file_is_all_that_is_needed(tmp_path: Path, monkeypatch: 
         agent: Agent[Any, Any] = Agent.from_config(path, model=AutoModel())
         await agent.run("go")
         await agent.shutdown()
+        own: Any = agent.plugin_set.by_name["otel"]
+        await own.stop()
         assert {headers["authorization"] for _, headers, _ in received.requests} == {"Bearer from-the-environment"}
         (root,) = [span for span in received.spans() if not span.parent_span_id]
         attributes = {pair.key: pair.value.string_value for pair in root.attributes}
