@@ -12,7 +12,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from agentfp import Agent, DeliveryOptions, Pause, RunTimeoutError, approve, reject, tool
+from agentfp import Agent, DeliveryOptions, Pause, RunTimeoutError, ToolContext, approve, reject, tool
 from agentfp.plugin import CallView, Deny, ExportedEvent, Halt, Plugin, hookimpl
 from agentfp.testing import ScriptedModel, StepClock, call
 from tests.observability.otel.tracing import Backend, agent, attributes, check_whole, events, look, span_id, trace_id, tree
@@ -275,6 +275,22 @@ async def test_a_run_that_fails_in_a_model_call() -> None:
     assert attributes(root)["agentfp.run.status"] == "failed"
     assert "agentfp.error.fatal" in events(root)
     assert all("secret words" not in span.to_json() for span in backend.spans)
+
+
+async def test_what_happens_after_the_last_iteration_hangs_from_the_turn() -> None:
+    @tool
+    async def lend(ctx: ToolContext[Any]) -> str:
+        """Lend."""
+        ctx.on_teardown(lambda: None, scope="run")
+        return "lent"
+
+    backend = Backend()
+    with pytest.raises(Exception, match=r".*"):
+        await agent(backend, call("lend"), ValueError("no"), tools=[lend]).run("go")
+    assert tree(backend.spans) == [
+        ["invoke_agent agent", ["iteration 1", ["chat script"], ["execute_tool lend"]], ["iteration 2", ["chat script"]]]
+    ]
+    check_whole(backend.spans)
 
 
 async def test_calls_that_do_not_fit_or_that_there_are_none_of_have_spans() -> None:
