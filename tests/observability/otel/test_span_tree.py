@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from agentfp import Agent, DeliveryOptions, Pause, RunTimeoutError, ToolContext, approve, reject, tool
-from agentfp.plugin import CallView, Deny, ExportedEvent, Halt, Plugin, hookimpl
+from agentfp.plugin import CallView, Deny, ExportedEvent, Halt, Plugin, RequestDraft, hookimpl
 from agentfp.testing import ScriptedModel, StepClock, call
 from tests.observability.otel.tracing import Backend, agent, attributes, check_whole, events, look, span_id, trace_id, tree
 
@@ -284,13 +284,22 @@ async def test_what_happens_after_the_last_iteration_hangs_from_the_turn() -> No
         ctx.on_teardown(lambda: None, scope="run")
         return "lent"
 
+    class Breaks(Plugin):
+        """Fails before the second model call."""
+
+        name = "breaks"
+
+        @hookimpl(phase="compose")
+        def serve_context(self, draft: RequestDraft) -> None:
+            if draft.call == 2:
+                raise ValueError("no")
+
     backend = Backend()
     with pytest.raises(Exception, match=r".*"):
-        await agent(backend, call("lend"), ValueError("no"), tools=[lend]).run("go")
-    assert tree(backend.spans) == [
-        ["invoke_agent agent", ["iteration 1", ["chat script"], ["execute_tool lend"]], ["iteration 2", ["chat script"]]]
-    ]
+        await agent(backend, call("lend"), "never", tools=[lend], plugins=[Breaks()]).run("go")
+    assert tree(backend.spans) == [["invoke_agent agent", ["iteration 1", ["chat script"], ["execute_tool lend"]], ["iteration 2"]]]
     check_whole(backend.spans)
+    assert "agentfp.tools.session_closed" in events(backend.one("invoke_agent"))
 
 
 async def test_calls_that_do_not_fit_or_that_there_are_none_of_have_spans() -> None:
