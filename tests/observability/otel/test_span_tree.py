@@ -392,6 +392,23 @@ async def test_a_paused_run_and_the_one_that_goes_on_with_it(answer: Any) -> Non
     check_whole(backend.spans)
 
 
+async def test_a_nested_agent_that_asks_a_person() -> None:
+    backend = Backend()
+    inner = Agent(ScriptedModel([call("shut", id="i1", port=1), "inner"]), tools=[shut], name="inner", plugins=[backend.otel])
+    outer = agent(backend, call("ask", id="c1", request="x"), "outer", tools=[inner.as_tool("ask", "Asks.")], name="outer")
+    paused = await outer.run("go")
+    call_of_inner = ["execute_tool ask", ["invoke_agent inner", ["iteration 1", ["chat script"], ["execute_tool shut"]]]]
+    assert tree(backend.spans) == [["invoke_agent outer", ["iteration 1", ["chat script"], call_of_inner]]]
+    check_whole(backend.spans)
+    backend.kept.spans.clear()
+    assert paused.pause is not None
+    await outer.resume(paused.pause, approve(by="ann"))
+    goes_on = ["invoke_agent inner", ["iteration 1", ["execute_tool shut"]], ["iteration 2", ["chat script"]]]
+    assert tree(backend.spans) == [["invoke_agent outer", ["iteration 1", ["execute_tool ask", goes_on]], ["iteration 2", ["chat script"]]]]
+    check_whole(backend.spans)
+    assert all(span.links for span in backend.named("invoke_agent"))
+
+
 async def test_another_process_goes_on_without_a_link() -> None:
     backend, elsewhere = Backend(), Backend()
     paused = await agent(backend, call("shut", id="c1", port=3), "done", tools=[shut]).run("go")
