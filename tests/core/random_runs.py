@@ -7,6 +7,7 @@ import datetime
 import enum
 import functools
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +30,7 @@ from agentfp import (
     tool,
 )
 from agentfp.model import ModelRequest, ModelResponse, ToolCall, Usage
+from agentfp.plugin import Plugin
 from agentfp.testing import ScriptedModel
 from tests.core.random_plugins import Meddling, Watcher, plugin_of
 
@@ -236,13 +238,14 @@ def scene_of(
     given: bool = False,
     model: ScriptedModel | None = None,
     ran: Counter[str] | None = None,
+    sinks: Sequence[Plugin] = (),
     **settings: Any,
 ) -> Scene:
     """An agent over a script. A second one with the same model stands for the same agent in another process."""
     ran = Counter() if ran is None else ran
     model = model or model_of(script)
     watcher = Watcher()
-    plugins = [watcher, *(plugin_of(index, one, given=given) for index, one in enumerate(meddled))]
+    plugins = [watcher, *(plugin_of(index, one, given=given) for index, one in enumerate(meddled)), *sinks]
     agent: Agent[Any, str] = Agent(
         model,
         tools=tools_of(given=given),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import threading
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import anyio.to_thread
 import pydantic
 
-from agentfp.plugin import ConfigError, ExportedEvent, Plugin, Registry, hookimpl
+from agentfp.plugin import ConfigError, ExportedEvent, Payload, Plugin, Registry, hookimpl
 from agentfp_console.shapes import Chosen, check, meta_of
 from agentfp_console.worker import Worker, WorkerStats
 
@@ -33,6 +34,7 @@ class EventFile(Plugin):
             max_bytes: a file that would grow beyond is put aside as ``.1``, ``.2``, ...; None for one file.
             keep: how many files are put aside.
             batch: as many events are written at once.
+            batch_chars: as many characters of content make a batch too.
             batch_seconds: how long the first event of a batch waits for others.
             max_queue: events that may wait; beyond it the oldest is dropped and counted.
             fsync: whether a batch is on the disk before the next one.
@@ -44,6 +46,7 @@ class EventFile(Plugin):
         max_bytes: int | None = pydantic.Field(default=None, gt=0)
         keep: int = pydantic.Field(default=1, gt=0)
         batch: int = pydantic.Field(default=100, gt=0)
+        batch_chars: int = pydantic.Field(default=65_536, gt=0)
         batch_seconds: float = pydantic.Field(default=1.0, ge=0)
         max_queue: int = pydantic.Field(default=10_000, gt=0)
         fsync: Literal["never", "batch"] = "never"
@@ -66,6 +69,7 @@ class EventFile(Plugin):
             self.name,
             capacity=chosen.max_queue,
             batch=min(chosen.batch, chosen.max_queue),
+            weight=chosen.batch_chars,
             seconds=chosen.batch_seconds,
             on_error=chosen.on_error,
         )
@@ -87,7 +91,8 @@ class EventFile(Plugin):
     @hookimpl
     def export_event(self, event: ExportedEvent) -> None:
         """Hand an event over."""
-        self._worker.put(event)
+        if self.settings.takes(event):
+            self._worker.put(event, _weight(event.payload))
 
     async def flush(self) -> bool:
         """Wait until what waits is written, for ``flush_seconds`` at most; gives whether it is."""
@@ -112,6 +117,15 @@ class EventFile(Plugin):
             return _json({"type": event.name, "payload": dict(event.data), "meta": meta})
         except (TypeError, ValueError):  # one field of one event must not cost the others
             return _json({"type": event.name, "payload": {"unserialisable": True}, "meta": meta})
+
+
+def _weight(payload: Payload | None) -> int:
+    """How much text an event holds; nothing where no content is seen."""
+    if payload is None:
+        return 0
+    names = [field.name for field in dataclasses.fields(payload)] if dataclasses.is_dataclass(payload) else ["data"]
+    texts: list[Any] = [getattr(payload, name, None) for name in names]
+    return sum([len(text) for text in texts if isinstance(text, str)])
 
 
 def _json(data: Any) -> str:

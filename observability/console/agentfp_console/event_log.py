@@ -88,7 +88,8 @@ class EventLog(Plugin):
     @hookimpl
     def export_event(self, event: ExportedEvent) -> None:
         """Hand an event over."""
-        self._worker.put(event)
+        if self.settings.takes(event):
+            self._worker.put(event)
 
     async def flush(self) -> bool:
         """Wait until what waits is written, for ``flush_seconds`` at most; gives whether it is."""

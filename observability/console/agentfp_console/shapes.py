@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from typing import Any
+
+import pydantic
 
 from agentfp.events import CATALOG
 from agentfp.plugin import ExportedEvent, Plugin, Registry, nearest
 
 LIBRARY = "agentfp."
+ALWAYS = ("agentfp.error.", "agentfp.plugin.failed", "agentfp.cost.limit_hit", "agentfp.run.cancelled")
 
 
 class Chosen(Plugin.Settings):
@@ -19,12 +23,21 @@ class Chosen(Plugin.Settings):
         domains: the domains to write, such as ``tool`` and ``cost``; empty for all.
         skip: domains to leave out.
         events: names of events to write, besides the domains.
+        sample_rate: the share of conversations that are written, from 0 to 1; a conversation is written whole or not at all, but for what
+            went wrong in it, which always is.
     """
 
     content: bool = False
     domains: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    sample_rate: float = pydantic.Field(default=1.0, ge=0, le=1)
+
+    def takes(self, event: ExportedEvent) -> bool:
+        """Whether an event's conversation is written, or it is of those that always are."""
+        if self.sample_rate >= 1 or event.name.startswith(ALWAYS):
+            return True
+        return int(hashlib.sha256(event.header.root_id.encode()).hexdigest()[:8], 16) / 2**32 < self.sample_rate
 
     def wants(self, name: str) -> bool:
         """Whether events of a name are written."""

@@ -46,6 +46,7 @@ class Worker:
         name: of the thread, for messages.
         capacity: events that may wait; beyond it the oldest is dropped and counted.
         batch: as many make a batch that is written at once.
+        weight: as much of what ``put`` is told of each makes one too.
         seconds: how long the first event of a batch waits for others.
         on_error: is handed each failure and the number of events it cost; the first, second, fourth, ... are logged besides.
     """
@@ -57,6 +58,7 @@ class Worker:
         *,
         capacity: int,
         batch: int = 1,
+        weight: int = 2**62,
         seconds: float = 0.0,
         on_error: Callable[[Exception, int], None] | None = None,
     ) -> None:
@@ -64,6 +66,8 @@ class Worker:
         self._name = name
         self._capacity = capacity
         self._batch = batch
+        self._full = weight
+        self._weight = 0
         self._seconds = seconds
         self._on_error = on_error
         self._queue: deque[Any] = deque()
@@ -87,8 +91,13 @@ class Worker:
             waiting = len(self._queue) + self._working
             return WorkerStats(self._accepted, self._done, self._failed, self._dropped, waiting, self._last_error)
 
-    def put(self, item: Any) -> None:
-        """Hand an event over; never waits for anything but the queue's lock."""
+    def put(self, item: Any, weight: int = 0) -> None:
+        """Hand an event over; never waits for anything but the queue's lock.
+
+        Args:
+            item: the event.
+            weight: how much it adds to a batch.
+        """
         if self._pid != os.getpid():  # a fork has no thread of its parent's, and perhaps its lock
             self._begin()
         with self._changed:
@@ -97,9 +106,10 @@ class Worker:
                 self._queue.popleft()
                 self._dropped += 1
             self._queue.append(item)
+            self._weight += weight
             if self._thread is None:
                 self._start()
-            elif self._asleep and (len(self._queue) == 1 or len(self._queue) >= self._batch):
+            elif self._asleep and (len(self._queue) == 1 or self._enough):
                 self._changed.notify_all()
 
     def _start(self) -> None:
@@ -120,6 +130,7 @@ class Worker:
                 items = list(self._queue)
                 self._queue.clear()
                 self._working = len(items)
+                self._weight = 0
                 dropped, self._told = self._dropped - self._told, self._dropped
             error: Exception | None = None
             try:
@@ -135,13 +146,17 @@ class Worker:
                 self._last_error = type(error).__name__ if error else self._last_error
                 self._changed.notify_all()
 
+    @property
+    def _enough(self) -> bool:
+        return len(self._queue) >= self._batch or self._weight >= self._full
+
     def _wait(self) -> None:
         """Until there is a batch, its first event has waited long enough, or somebody is waiting for the thread."""
         self._asleep = True
         while not self._queue and not self._closed:
             self._changed.wait()
         until = time.monotonic() + self._seconds
-        while 0 < len(self._queue) < self._batch and not self._flushing and not self._closed:
+        while self._queue and not self._enough and not self._flushing and not self._closed:
             left = until - time.monotonic()
             if left <= 0:
                 break

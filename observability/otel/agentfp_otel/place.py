@@ -32,6 +32,7 @@ class Place:
         self.root = OpenSpan(kit.tracer, kit.profiles, parent, "agent", name, start_ns, attributes, links=links)
         self._iteration: OpenSpan | None = None
         self._ended_ns = 0
+        self._newest = 0
         self.over = False
 
     def open(
@@ -42,7 +43,7 @@ class Place:
 
     def of(self, event: ExportedEvent) -> OpenSpan:
         """The iteration of an event, which a leg that goes on after a pause is in the middle of; else the root."""
-        if self._iteration is None and event.iteration and self.kit.iterations and not self.over:
+        if self._iteration is None and event.iteration > self._newest and self.kit.iterations and not self.over:
             self.begin(event, resumed=True)
         return self._iteration or self.root
 
@@ -56,6 +57,7 @@ class Place:
         name = self.kit.names.iteration(event.iteration)
         self._iteration = OpenSpan(self.kit.tracer, self.kit.profiles, self.root, "iteration", name, event.ts_ns, attributes)
         self._ended_ns = 0
+        self._newest = event.iteration
 
     def end(self, ts_ns: int, calls: int, *, settled: bool) -> None:
         """The iteration is over; one whose model call has not ended stays open until it is known how that went."""

@@ -103,7 +103,11 @@ class Otel(Plugin):
 
     @hookimpl
     async def close(self) -> None:
-        """Send what waits; stop the providers that are the plugin's own, and leave those of the process running."""
+        """Send what waits. The providers go on: other agents may share them, and the process stops them when it ends."""
+        await self.flush()
+
+    async def stop(self) -> None:
+        """Send what waits, and stop the providers that are the plugin's own: no span reaches ``endpoint`` any more."""
         await self.flush()
         if self._own is not None:
             await self._all(lambda provider, _: provider.shutdown() is None, self._own.all)

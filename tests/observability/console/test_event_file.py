@@ -146,6 +146,20 @@ async def test_a_full_batch_is_written_at_once_and_one_that_is_not_waits(tmp_pat
     await quiet.shutdown()
 
 
+async def test_much_text_is_written_at_once(tmp_path: Path) -> None:
+    @tool
+    async def dump() -> str:
+        """Dump."""
+        return "x" * 70_000
+
+    file = EventFile(path=tmp_path / "a", content=True, batch=1000, batch_seconds=60)
+    agent = Agent(ScriptedModel([call("dump"), "done"]), tools=[dump], plugins=[file])
+    await agent.run("go")
+    assert await anyio.to_thread.run_sync(until, lambda: file.stats.done > 0)
+    assert "x" * 70_000 in (tmp_path / "a").read_text(encoding="utf-8")
+    await agent.shutdown()
+
+
 async def test_the_first_event_of_a_batch_does_not_wait_for_ever(tmp_path: Path) -> None:
     agent, file = writing(tmp_path / "a", batch=1000, batch_seconds=0.02)
     await agent.run("go")
@@ -327,3 +341,29 @@ def test_a_forked_process_writes_too(tmp_path: Path) -> None:
 def test_the_plugin_keeps_the_rules_of_plugins(tmp_path: Path) -> None:
     report = check_plugin(EventFile(path=tmp_path / "a"), tools=[look], script=[call("look", x=1), "done"], may_change=("_worker",))
     assert report.problems == []
+
+
+async def test_a_share_of_the_conversations_is_written_whole_and_of_the_others_what_went_wrong(tmp_path: Path) -> None:
+    file = EventFile(path=tmp_path / "a", sample_rate=0.3)
+    inner = Agent(ScriptedModel(lambda _: "inner"), plugins=[file])
+    script = [call("ask", request="x"), RuntimeError("down")]
+    sizes: dict[str, int] = {}
+    for _ in range(40):
+        broken: list[str] = []
+
+        def hear(event: Any, header: Any, broken: list[str] = broken) -> None:
+            broken.extend([header.root_id] if event.seq >= 0 else [])
+
+        agent = Agent(ScriptedModel(script), tools=[inner.as_tool("ask", "Asks.")], plugins=[file])
+        with pytest.raises(Exception, match=r".*"):
+            await agent.run("go", on_event=hear)
+        sizes[broken[0]] = len(broken)
+    await file.close()
+    written: dict[str, list[str]] = {}
+    for line in read_events(tmp_path / "a"):
+        written.setdefault(line["meta"]["record_id"], []).append(line["type"])
+    assert set(written) == set(sizes)
+    whole = [root for root, types in written.items() if len(types) == sizes[root]]
+    errors = [root for root, types in written.items() if set(types) == {"agentfp.error.fatal"}]
+    assert len(whole) + len(errors) == 40
+    assert 2 <= len(whole) <= 25

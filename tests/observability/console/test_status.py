@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
+import sys
+import textwrap
 from typing import Any
 
 import anyio
@@ -248,3 +253,33 @@ def test_without_a_terminal_nothing_is_printed(capfd: pytest.CaptureFixture[str]
 
 def test_the_plugin_keeps_the_rules_of_plugins() -> None:
     assert check_plugin(StatusLine, tools=[search], script=[call("search", words="x"), "done"]).problems == []
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="only where there are terminals")
+def test_on_a_terminal_the_line_comes_and_goes() -> None:
+    script = """
+    from agentfp import Agent, tool
+    from agentfp.testing import ScriptedModel, call
+    from agentfp_console import StatusLine
+    import anyio
+
+    @tool(description="Search.")
+    async def search() -> str:
+        await anyio.sleep(0.3)
+        return "found"
+
+    Agent(ScriptedModel([call("search"), "done"]), tools=[search], plugins=[StatusLine()]).run_sync("go")
+    """
+    ours, theirs = os.openpty()
+    environ = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=theirs, env=environ)
+    out, _ = process.communicate(timeout=60)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # nobody is left at the other end
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    assert process.returncode == 0
+    assert out == b""
+    assert "Using search…" in shown.decode()

@@ -74,6 +74,8 @@ async def test_an_endpoint_is_all_that_is_needed() -> None:
         made = traced(otel)
         await made.run("go")
         await made.shutdown()
+        assert otel.counts.exported == 9
+        await otel.stop()
         assert {span.name for span in received.spans()} >= {"invoke_agent agent", "chat script", "execute_tool look"}
         assert "gen_ai.client.inference.duration" in received.metric_names()
         assert "agentfp.agent.route_decided" in received.log_names()
@@ -195,8 +197,8 @@ async def test_an_endpoint_that_is_no_help_breaks_no_run(what: str, caplog: pyte
         with anyio.fail_after(10):
             await made.shutdown()
         assert otel.counts.exported == 0
-        own: Any = otel._own
-        await anyio.to_thread.run_sync(own.tracer_provider.shutdown)
+        with anyio.fail_after(10):
+            await otel.stop()
     assert otel.counts.failed + otel.counts.open == otel.counts.ended == 9
 
 
@@ -223,6 +225,19 @@ async def test_without_any_provider_nothing_happens() -> None:
     assert not result.plugin_failures
     assert await otel.flush()
     assert otel.counts is None
+
+
+async def test_agents_share_a_plugin_and_one_that_is_shut_down_leaves_the_others_alone() -> None:
+    with receiver() as received:
+        otel = Otel(endpoint=received.url, metrics=False)
+        first, second = traced(otel), traced(otel)
+        await first.run("go")
+        await first.shutdown()
+        await second.run("go")
+        await first.run("go on", model=ScriptedModel(["still here"]))
+        await second.shutdown()
+        assert len({span.trace_id for span in received.spans()}) == 3
+        await otel.stop()
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:

@@ -12,8 +12,8 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from agentfp import Agent, DeliveryOptions, Pause, RunTimeoutError, approve, reject, tool
-from agentfp.plugin import CallView, Deny, ExportedEvent, Halt, Plugin, hookimpl
+from agentfp import Agent, DeliveryOptions, Pause, RunTimeoutError, ToolContext, approve, reject, tool
+from agentfp.plugin import CallView, Deny, ExportedEvent, Halt, Plugin, RequestDraft, hookimpl
 from agentfp.testing import ScriptedModel, StepClock, call
 from tests.observability.otel.tracing import Backend, agent, attributes, check_whole, events, look, span_id, trace_id, tree
 
@@ -277,6 +277,31 @@ async def test_a_run_that_fails_in_a_model_call() -> None:
     assert all("secret words" not in span.to_json() for span in backend.spans)
 
 
+async def test_what_happens_after_the_last_iteration_hangs_from_the_turn() -> None:
+    @tool
+    async def lend(ctx: ToolContext[Any]) -> str:
+        """Lend."""
+        ctx.on_teardown(lambda: None, scope="run")
+        return "lent"
+
+    class Breaks(Plugin):
+        """Fails before the second model call."""
+
+        name = "breaks"
+
+        @hookimpl(phase="compose")
+        def serve_context(self, draft: RequestDraft) -> None:
+            if draft.call == 2:
+                raise ValueError("no")
+
+    backend = Backend()
+    with pytest.raises(Exception, match=r".*"):
+        await agent(backend, call("lend"), "never", tools=[lend], plugins=[Breaks()]).run("go")
+    assert tree(backend.spans) == [["invoke_agent agent", ["iteration 1", ["chat script"], ["execute_tool lend"]], ["iteration 2"]]]
+    check_whole(backend.spans)
+    assert "agentfp.tools.session_closed" in events(backend.one("invoke_agent"))
+
+
 async def test_calls_that_do_not_fit_or_that_there_are_none_of_have_spans() -> None:
     backend = Backend()
     await agent(backend, [call("look", id="bad", x="no number"), call("nowhere", id="none", y=1)], "done").run("go")
@@ -365,6 +390,23 @@ async def test_a_paused_run_and_the_one_that_goes_on_with_it(answer: Any) -> Non
     assert attributes(calls["c1"])["agentfp.tool.status"] == ("success" if answer.approved else "declined")
     assert all(span.status.status_code is StatusCode.UNSET for span in backend.spans)
     check_whole(backend.spans)
+
+
+async def test_a_nested_agent_that_asks_a_person() -> None:
+    backend = Backend()
+    inner = Agent(ScriptedModel([call("shut", id="i1", port=1), "inner"]), tools=[shut], name="inner", plugins=[backend.otel])
+    outer = agent(backend, call("ask", id="c1", request="x"), "outer", tools=[inner.as_tool("ask", "Asks.")], name="outer")
+    paused = await outer.run("go")
+    call_of_inner = ["execute_tool ask", ["invoke_agent inner", ["iteration 1", ["chat script"], ["execute_tool shut"]]]]
+    assert tree(backend.spans) == [["invoke_agent outer", ["iteration 1", ["chat script"], call_of_inner]]]
+    check_whole(backend.spans)
+    backend.kept.spans.clear()
+    assert paused.pause is not None
+    await outer.resume(paused.pause, approve(by="ann"))
+    goes_on = ["invoke_agent inner", ["iteration 1", ["execute_tool shut"]], ["iteration 2", ["chat script"]]]
+    assert tree(backend.spans) == [["invoke_agent outer", ["iteration 1", ["execute_tool ask", goes_on]], ["iteration 2", ["chat script"]]]]
+    check_whole(backend.spans)
+    assert all(span.links for span in backend.named("invoke_agent"))
 
 
 async def test_another_process_goes_on_without_a_link() -> None:
