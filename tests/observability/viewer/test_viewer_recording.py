@@ -129,7 +129,7 @@ def test_damage_is_told_and_the_rest_shown(switch_file: Path, tmp_path: Path, da
         news = changes(recording, thread, {})
         json.dumps(news)
         list(recording.events(thread, range(len(thread))))
-        list(recording.search(thread, "port"))
+        list(recording.search("port", thread))
 
 
 def test_events_without_a_header_and_lines_that_are_none(tmp_path: Path, switch_file: Path) -> None:
@@ -273,6 +273,19 @@ def test_the_size_of_what_was_said_does_not_count_in_memory(tmp_path: Path) -> N
     assert peak < 16 << 20
     (event,) = recording.events(first(recording), range(2 * calls - 1, 2 * calls))
     assert event["data"]["outcome"] == "success"
+
+
+def test_a_search_goes_through_nested_runs_too(tmp_path: Path) -> None:
+    recording = Recording(recordings.nested_run(tmp_path / "nested.jsonl"))
+    outer, inner = recording.threads.values()
+    found = list(recording.search("MADE BY NORDLICHT", inner))
+    assert {hit["thread"] for hit in found} == {inner.key}
+    assert all(hit["around"][hit["at"] :].lower().startswith("made by nordlicht") for hit in found)
+    both = [hit["thread"] for hit in recording.search("nordlicht", inner)]
+    assert (both[0], both[-1]) == (inner.key, outer.key)
+    assert len(list(recording.search("nordlicht", limit=1))) == 1
+    assert list(recording.search('{"switch": "SW-12"}')) == []
+    assert list(recording.search('{"switch":"SW-12"}')), "JSON within a text is found as it was written"
 
 
 def test_many_rows_are_told_in_parts(tmp_path: Path) -> None:
