@@ -54,7 +54,7 @@ function usageChart(app) {
   if (rows.length < 2) return nothing;
   const shown = rows.slice(-400);
   const most = Math.max(...shown.map((row) => (row.tok[0] ?? 0) + (row.tok[1] ?? 0)), 1);
-  return section("usage", "Tokens of each model call", html`<div class="chart" role="img" aria-label="Tokens of each model call, at most ${count(most)}">
+  return section("usage", "Tokens of each model call", html`<div class="chart" role="group" aria-label="Tokens of each model call, at most ${count(most)}">
     ${shown.map((row) => html`<button class="col" title="call ${row.n}: ${count(row.tok[0])} in, ${count(row.tok[1])} out" aria-label="Model call ${row.n}: ${count(row.tok[0])} tokens in, ${count(row.tok[1])} out"
       tabindex=${shown.length > 40 ? -1 : 0} @click=${() => app.select(row.i, { jump: true })}>
       <span class="out" .style=${`height:${((row.tok[1] ?? 0) / most) * 100}%`}></span><span class="in" .style=${`height:${((row.tok[0] ?? 0) / most) * 100}%`}></span></button>`)}

@@ -54,7 +54,7 @@ function header(app) {
       <span class="sum">${overview.untimed ? nothing : html`<span>${ms(overview.ms)}</span>`}
         ${overview.tokens[0] !== null ? html`<span>${count(overview.tokens[0])} → ${count(overview.tokens[1])} tokens</span>` : nothing}
         ${overview.usd !== null && Number(overview.usd) > 0 ? html`<span>${usd(overview.usd)}</span>` : nothing}</span>
-      <input id="search" type="search" placeholder="Search  /" aria-label="Search in everything that was recorded" @input=${onSearch} />` : html`<h1 class="grow"></h1>`}
+      <input id="search" type="search" placeholder="Search  /" aria-label="Search in everything that was recorded" @input=${onSearch} />` : html`<span class="grow"></span>`}
     <button class="quiet" aria-label=${dark() ? "Light" : "Dark"} title=${dark() ? "Light" : "Dark"} @click=${() => app.setTheme(dark() ? "light" : "dark")}>◐</button>
   </header>`;
 }
