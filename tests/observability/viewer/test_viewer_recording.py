@@ -57,6 +57,13 @@ def test_events_are_those_of_the_file(switch_file: Path) -> None:
     assert [e["seq"] for e in recording.events(thread, thread.between(4, 6))] == [4, 5, 6]
 
 
+def test_a_system_without_reads_at_a_place(switch_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.pread", raising=False)
+    recording, _ = told(switch_file)
+    thread = first(recording)
+    assert list(recording.events(thread, range(len(thread)))) == list(recordings.events_of(switch_file))
+
+
 def test_news_come_in_parts_and_once(tmp_path: Path, switch_file: Path) -> None:
     lines = switch_file.read_bytes().splitlines(keepends=True)
     path = tmp_path / "grows.jsonl"
