@@ -18,6 +18,7 @@ Row: TypeAlias = dict[str, Any]
 changed."""
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "thinking_tokens")
+CALLS = "calls "
 GOOD = ("success", "partial", "absent")
 _ENDS = {"answered": "ok", "paused": "warn", "stopped_early": "warn", "refused": "bad", "failed": "bad", "cancelled": "bad"}
 _ACTIONS = {"grounded": "ok", "flagged": "warn", "revision-asked": "warn", "refused": "bad"}
@@ -229,6 +230,9 @@ class Fold:
         if call_id is None:
             return
         name = data.get("tool") or data.get("undeclared") or "?"
+        if self._model is not None and (not self._model.get("sub") or self._model["sub"].startswith(CALLS)):
+            before = self._model.get("sub", "").removeprefix(CALLS)
+            self._change(self._model, sub=excerpt(f"{CALLS}{before}{', ' if before else ''}{name}", 80))
         self.calls[call_id] = {"row": len(self.rows), "tool": name, "started": event["seq"]}
         self._row("tool", event, str(name), s="open", sub=None if data.get("tool") else "no such tool")
 

@@ -38,27 +38,34 @@ def open_any(path: Path, progress: Callable[[int, int], None] | None = None) -> 
 
 def _foreign(path: Path, refused: NoRecordingError) -> Recording:
     problems: list[str] = []
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # what is open stays readable
+        made = Path(folder, "transcripts.jsonl")
         try:
-            found = 0
-            for one in read_transcripts([path]):
-                if isinstance(one, str):
-                    problems.append(one)
-                elif found < MOST:
-                    found += 1
-                    file.writelines(line + "\n" for line in lines_of(one, found))
-                else:
-                    problems.append(f"the first {MOST} transcripts are shown")
-                    break
+            found = _write(path, made, problems)
         except AgentfpError as error:
             raise NoRecordingError(f"{refused}; and {error}") from error
         if not found:
             raise NoRecordingError(f"{refused}; and {'; '.join(problems) or 'no transcript was found in it'}")
-        file.flush()
-        recording = Recording(Path(file.name))
+        recording = Recording(made)
     recording.path = path
     recording.problems.extend(problems)
     return recording
+
+
+def _write(path: Path, made: Path, problems: list[str]) -> int:
+    """Write the transcripts of a file as recordings; gives how many there are, and notes what could not be read."""
+    found = 0
+    with made.open("w", encoding="utf-8") as file:
+        for one in read_transcripts([path]):
+            if isinstance(one, str):
+                problems.append(one)
+            elif found < MOST:
+                found += 1
+                file.writelines(line + "\n" for line in lines_of(one, found))
+            else:
+                problems.append(f"the first {MOST} transcripts are shown")
+                break
+    return found
 
 
 def lines_of(transcript: Transcript, number: int = 1) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
+import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
@@ -45,6 +46,7 @@ class LineFile:
     def __init__(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         self.path = path
         self._progress = progress
+        self._lock = threading.Lock()
         with _open(path) as file:
             self._file = os.dup(file.fileno())
         self.close = weakref.finalize(self, os.close, self._file)  # also when the last reader lets go of it
@@ -73,7 +75,7 @@ class LineFile:
         """The lines that were not given yet. A last line without an end is given as not whole, and again when there is more of it."""
         rest: list[bytes] = []
         start = position = self._position
-        while block := os.pread(self._file, BLOCK, position):
+        while block := self._read_at(position, BLOCK):
             position += len(block)
             if b"\n" not in block:
                 rest.append(block)
@@ -97,10 +99,17 @@ class LineFile:
         """Count a line without an end as read."""
         self._number, self._position = line.number, line.offset + len(line.text)
 
+    def _read_at(self, offset: int, size: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(self._file, size, offset)
+        with self._lock:  # where it is not there, the place in the file is shared
+            os.lseek(self._file, offset, os.SEEK_SET)
+            return os.read(self._file, size)
+
     def read(self, offset: int, size: int) -> bytes:
         """Some bytes of the file; fewer where it ends before."""
         parts: list[bytes] = []
-        while size > 0 and (part := os.pread(self._file, size, offset)):
+        while size > 0 and (part := self._read_at(offset, size)):
             parts.append(part)
             offset, size = offset + len(part), size - len(part)
         return b"".join(parts)

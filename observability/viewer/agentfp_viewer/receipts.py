@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentfp import AgentfpError, Record
+from agentfp.events import Served
 from agentfp_viewer.recording import Recording
 from agentfp_viewer.thread import Thread
 
@@ -16,7 +17,7 @@ def verified(recording: Recording, thread: Thread) -> dict[str, Any]:
     """What a check of all requests of a thread came to.
 
     Returns:
-        ``bad``, the numbers of the model calls that cannot be rebuilt, or ``why`` nothing was checked.
+        ``bad``, the numbers of the model calls that cannot be rebuilt, and ``upto``, the last that was checked; or ``why`` none was.
     """
     if any(header.get("redaction") for header in thread.headers):
         return {"why": "this copy is masked, so requests cannot be checked"}
@@ -30,6 +31,6 @@ def verified(recording: Recording, thread: Thread) -> dict[str, Any]:
             record = record.children[step]
         if record.root_id != thread.root_id:
             return {"why": "the file holds another conversation after this one"}
-        return {"bad": list(record.changed_calls())}
+        return {"bad": list(record.changed_calls()), "upto": max((payload.call for payload in record.of(Served)), default=0)}
     except (AgentfpError, KeyError, OSError) as error:
         return {"why": f"the record cannot be loaded: {error}"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,14 @@ class Recording:
     def size(self) -> int:
         """Bytes of the file."""
         return self._file.size
+
+    @property
+    def idle_s(self) -> float | None:
+        """Seconds since the file was written to; None when it is gone, or is a copy."""
+        try:
+            return max(time.time() - self.path.stat().st_mtime, 0)
+        except OSError:
+            return None
 
     # --- reading the file ---
 
@@ -245,27 +254,24 @@ class Recording:
             return {"seq": thread.seqs[index], "name": "unreadable", "src": "", "data": {}}
         return cut(data) if len(text) > CUT else data  # type: ignore[no-any-return]
 
-    def search(self, thread: Thread, text: str, limit: int = 200) -> Iterator[dict[str, Any]]:
+    def search(self, text: str, first: Thread | None = None, limit: int = 200) -> Iterator[dict[str, Any]]:
         """The events in which a text stands, with the text around it; upper and lower case are the same.
 
         Args:
-            thread: in which.
             text: what to look for.
+            first: the thread to begin with; the others follow.
             limit: how many to find at most.
         """
         forms = forms_of(text)
-        for index in range(len(thread)):
-            line = self._file.read(thread.offsets[index], thread.sizes[index]).decode("utf-8", "replace")
-            folded = line.lower()
-            body = max(folded.find('"data":'), 0)
-            for form in forms:
-                at = folded.find(form, body)
-                if at >= 0:
-                    yield {"seq": thread.seqs[index], "around": line[max(at - 60, 0) : at + len(form) + 100], "at": min(at, 60)}
+        threads = [thread for thread in self.threads.values() if thread is not first]
+        for thread in threads if first is None else [first, *threads]:
+            for index in range(len(thread)):
+                found = _found(self._file.read(thread.offsets[index], thread.sizes[index]), forms)
+                if found is not None:
+                    yield {"thread": thread.key, "seq": thread.seqs[index], **found}
                     limit -= 1
-                    break
-            if limit <= 0:
-                return
+                    if limit <= 0:
+                        return
 
     def record_lines(self) -> list[bytes]:
         """The lines that are of the record, without those about the file."""
@@ -280,6 +286,18 @@ class Recording:
         if self.torn:
             found.append("the last line is torn: the run still writes it, or was killed while it did")
         return found
+
+
+def _found(line: bytes, forms: list[str]) -> dict[str, Any] | None:
+    """The first place of a text in the payload of an event."""
+    text = line.decode("utf-8", "replace")
+    folded = text.lower()
+    body = max(folded.find('"data":'), 0)
+    for form in forms:
+        at = folded.find(form, body)
+        if at >= 0:
+            return {"around": text[max(at - 60, 0) : at + len(form) + 100], "at": min(at, 60)}
+    return None
 
 
 def _is_json(text: bytes) -> bool:

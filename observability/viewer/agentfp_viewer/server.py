@@ -91,7 +91,7 @@ class _Routes:
     def search(self, request: Request) -> Response:
         recording, thread = self._of(request)
         text = request.query_params.get("q", "")
-        return Json(list(recording.search(thread, text)) if text.strip() else [])
+        return Json(list(recording.search(text, thread)) if text.strip() else [])
 
     def receipts(self, request: Request) -> Response:
         recording, thread = self._of(request)

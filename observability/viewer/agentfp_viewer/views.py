@@ -34,6 +34,7 @@ def overview(recording: Recording, thread: Thread) -> dict[str, Any]:
         "origin": first.get("origin"),
         "question": fold.question,
         "status": fold.status if ended else "open",
+        "idle_s": recording.idle_s,
         "pending": fold.pending,
         "models": fold.models,
         "plugins": fold.plugins,

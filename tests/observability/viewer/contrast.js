@@ -16,12 +16,19 @@
     }
     return [255, 255, 255, 255];
   }
+  const opacity = (element) => {
+    let product = 1;
+    for (let e = element; e; e = e.parentElement) product *= Number(getComputedStyle(e).opacity);
+    return product;
+  };
   const found = new Set();
   for (const element of document.querySelectorAll("#app *")) {
     const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
     if (!own || !element.checkVisibility() || element.disabled) continue;
-    const a = light(rgba(getComputedStyle(element).color));
-    const b = light(under(element));
+    const behind = under(element);
+    const shown = opacity(element);
+    const a = light(rgba(getComputedStyle(element).color).map((c, i) => c * shown + behind[i] * (1 - shown)));
+    const b = light(behind);
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < 4.5) found.add(`${element.className || element.tagName} ${ratio.toFixed(2)} ${element.textContent.trim().slice(0, 30)}`);
   }

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from agentfp_viewer.bundle import policy, script
+from agentfp_viewer.bundle import data_block, policy, script
 from tests.observability.viewer.browser import serving
 
 
@@ -101,3 +101,11 @@ def test_the_script_is_whole_and_its_licence_goes_with_it() -> None:
     assert "Copyright 2017 Google LLC" in script()
     licence = Path(__file__).resolve().parents[3] / "observability/viewer/agentfp_viewer/page/vendor/LICENSE-lit-html.txt"
     assert "BSD 3-Clause" in licence.read_text(encoding="utf-8")
+
+
+def test_data_in_the_page_cannot_leave_its_block() -> None:
+    odd = {"</script><script>alert(1)</script><!--": "\u2028 & ' \" <"}
+    block = data_block('a"b', odd)
+    assert block.count("<") == 2
+    assert json.loads(block.split(">", 1)[1].rsplit("<", 1)[0]) == odd
+    assert 'id="a&quot;b"' in block

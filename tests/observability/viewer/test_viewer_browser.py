@@ -234,6 +234,8 @@ def test_a_run_is_followed_as_it_goes_on(tmp_path: Path, watched: Watched) -> No
             expect(page.locator("#said")).to_contain_text("All done, code 33333")
             value(page, "33333")
             expect(page.locator(".detail mark.place")).to_have_text("33333")
+            page.locator(".row.k-model").last.click()
+            expect(page.locator(".part-request .receipt")).to_contain_text("hashes to its receipt")
     finally:
         run.let(9)
         run.join()
@@ -308,8 +310,11 @@ def test_a_nested_run_is_opened_and_left_again(tmp_path: Path, watched: Watched)
         expect(page.locator(".crumbs")).to_contain_text("The run")
         expect(page.locator("#said")).to_contain_text("Nordlicht made it in 2019.")
         expect(page.locator(".row.k-tool")).to_contain_text("vendor")
-        page.get_by_role("button", name="The run").click()
+        page.get_by_role("button", name="The run", exact=True).click()
         expect(page.locator("#said")).to_contain_text("Nordlicht made SW-12 in 2019.")
+        page.get_by_label("Search in everything").fill("made by nordlicht")
+        page.locator(".hit", has_text="of another run in this file").first.click()
+        expect(page.locator(".row.selected")).to_contain_text("vendor")
 
 
 def test_a_run_that_waits_and_one_that_went_on(tmp_path: Path, watched: Watched) -> None:

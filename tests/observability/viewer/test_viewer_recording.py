@@ -57,6 +57,13 @@ def test_events_are_those_of_the_file(switch_file: Path) -> None:
     assert [e["seq"] for e in recording.events(thread, thread.between(4, 6))] == [4, 5, 6]
 
 
+def test_a_system_without_reads_at_a_place(switch_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.pread", raising=False)
+    recording, _ = told(switch_file)
+    thread = first(recording)
+    assert list(recording.events(thread, range(len(thread)))) == list(recordings.events_of(switch_file))
+
+
 def test_news_come_in_parts_and_once(tmp_path: Path, switch_file: Path) -> None:
     lines = switch_file.read_bytes().splitlines(keepends=True)
     path = tmp_path / "grows.jsonl"
@@ -129,7 +136,7 @@ def test_damage_is_told_and_the_rest_shown(switch_file: Path, tmp_path: Path, da
         news = changes(recording, thread, {})
         json.dumps(news)
         list(recording.events(thread, range(len(thread))))
-        list(recording.search(thread, "port"))
+        list(recording.search("port", thread))
 
 
 def test_events_without_a_header_and_lines_that_are_none(tmp_path: Path, switch_file: Path) -> None:
@@ -273,6 +280,19 @@ def test_the_size_of_what_was_said_does_not_count_in_memory(tmp_path: Path) -> N
     assert peak < 16 << 20
     (event,) = recording.events(first(recording), range(2 * calls - 1, 2 * calls))
     assert event["data"]["outcome"] == "success"
+
+
+def test_a_search_goes_through_nested_runs_too(tmp_path: Path) -> None:
+    recording = Recording(recordings.nested_run(tmp_path / "nested.jsonl"))
+    outer, inner = recording.threads.values()
+    found = list(recording.search("MADE BY NORDLICHT", inner))
+    assert {hit["thread"] for hit in found} == {inner.key}
+    assert all(hit["around"][hit["at"] :].lower().startswith("made by nordlicht") for hit in found)
+    both = [hit["thread"] for hit in recording.search("nordlicht", inner)]
+    assert (both[0], both[-1]) == (inner.key, outer.key)
+    assert len(list(recording.search("nordlicht", limit=1))) == 1
+    assert list(recording.search('{"switch": "SW-12"}')) == []
+    assert list(recording.search('{"switch":"SW-12"}')), "JSON within a text is found as it was written"
 
 
 def test_many_rows_are_told_in_parts(tmp_path: Path) -> None:

@@ -81,13 +81,14 @@ export class App {
     if (this.thread !== thread) return;
     this.remember();
     if (asked.get("row")) this.select(Number(asked.get("row")), { jump: true });
+    else if (asked.get("seq")) this.select(this.rowOf(Number(asked.get("seq"))), { jump: true });
     thread.checkReceipts();
     this.watch(thread);
   }
 
-  openThread(key, row = null) {
+  openThread(key, seq = null) {
     const asked = new URLSearchParams({ thread: key });
-    if (row !== null) asked.set("row", row);
+    if (seq !== null) asked.set("seq", seq);
     return this.open(this.run, asked);
   }
 

@@ -54,11 +54,11 @@ export function resultView(app, callId, paths, derivation = "") {
   if (read === null) return html`<p class="soft">${call.ended === undefined && call.msg === undefined ? "There is no result yet." : "…"}</p>`;
   const notes = message === undefined ? [] : (app.thread.event(message.seq)?.data.notes ?? []);
   return html`
-    ${call.changed && ended !== null ? html`<p class="soft">The model read this; the tool itself gave something else, below.</p>` : nothing}
+    ${call.changed && ended !== null ? html`<p class="soft">The model read this; the tool itself gave something else: see below.</p>` : nothing}
     ${content(app, read, { id: `result${callId}`, paths, derivation, seq: message?.seq ?? call.ended })}
     ${notes.map((note) => html`<p class="note">note: ${textOf(note)}</p>`)}
-    ${call.changed && ended !== null ? html`<h4>what the tool gave</h4>${content(app, ended.data.content, { id: `own${callId}`, seq: call.ended })}` : nothing}
-    ${ended?.data.error ? html`<h4>${ended.data.error_class}</h4>${content(app, ended.data.error, { id: `error${callId}`, seq: call.ended })}` : nothing}
+    ${call.changed && ended !== null ? section("own", "What the tool itself gave", content(app, ended.data.content, { id: `own${callId}`, seq: call.ended })) : nothing}
+    ${ended?.data.error ? html`<p class="caption">${ended.data.error_class}</p>${content(app, ended.data.error, { id: `error${callId}`, seq: call.ended })}` : nothing}
     ${ended?.data.private ? section("private", "Kept from the model", content(app, ended.data.private, { id: `private${callId}`, seq: call.ended })) : nothing}`;
 }
 

@@ -14,7 +14,7 @@ const TOKENS = ["input", "output", "from cache", "into cache", "thinking"];
 function runView(app) {
   const o = app.thread.overview;
   const receipts = app.thread.receipts;
-  const verified = receipts === null ? "…" : receipts.why ? html`<span class="soft">not checked: ${receipts.why}</span>` : receipts.bad.length === 0 ? html`<span class="good">✓ every request hashes to its receipt</span>` : html`<span class="bad">✕ model call ${receipts.bad.join(", ")}: the record was changed, or lacks a part</span>`;
+  const verified = receipts === null ? "…" : receipts.why ? html`<span class="soft">not checked: ${receipts.why}</span>` : receipts.bad.length === 0 ? html`<span class="good">✓ ${receipts.upto < o.model_calls ? `the first ${receipts.upto} hash to their receipts` : "every request hashes to its receipt"}</span>` : html`<span class="bad">✕ model call ${receipts.bad.join(", ")}: the record was changed, or lacks a part</span>`;
   return html`<h2 tabindex="-1">The run</h2>
     <dl class="facts">
       ${fact("started", moment(o.started_ns))}
@@ -54,7 +54,7 @@ function usageChart(app) {
   if (rows.length < 2) return nothing;
   const shown = rows.slice(-400);
   const most = Math.max(...shown.map((row) => (row.tok[0] ?? 0) + (row.tok[1] ?? 0)), 1);
-  return section("usage", "Tokens of each model call", html`<div class="chart" role="img" aria-label="Tokens of each model call, at most ${count(most)}">
+  return section("usage", "Tokens of each model call", html`<div class="chart" role="group" aria-label="Tokens of each model call, at most ${count(most)}">
     ${shown.map((row) => html`<button class="col" title="call ${row.n}: ${count(row.tok[0])} in, ${count(row.tok[1])} out" aria-label="Model call ${row.n}: ${count(row.tok[0])} tokens in, ${count(row.tok[1])} out"
       tabindex=${shown.length > 40 ? -1 : 0} @click=${() => app.select(row.i, { jump: true })}>
       <span class="out" .style=${`height:${((row.tok[1] ?? 0) / most) * 100}%`}></span><span class="in" .style=${`height:${((row.tok[0] ?? 0) / most) * 100}%`}></span></button>`)}
@@ -90,7 +90,9 @@ function saidView(app, row) {
 
 function searchView(app) {
   const hits = app.hits;
+  const here = app.thread.overview.thread;
   const go = (hit) => () => {
+    if (hit.thread !== here) return app.openThread(hit.thread, hit.seq);
     const row = app.rowOf(hit.seq);
     if (row !== null) app.select(row, { jump: true });
   };
@@ -102,8 +104,8 @@ function searchView(app) {
   if (hits.error) return html`<h2 tabindex="-1">Search</h2><p class="bad">${hits.error}</p>`;
   return html`<h2 tabindex="-1">${hits.length === 200 ? "The first 200 places" : plural(hits.length, "place")} with “${app.query.trim()}”</h2>
     <ul class="hits">${hits.map((hit) => {
-      const row = app.thread.rows[app.rowOf(hit.seq)];
-      return html`<li><button class="hit" @click=${go(hit)}><b>${row ? `${kindName(row)}: ${row.label}` : `event ${hit.seq}`}</b><span>${found(hit)}</span></button></li>`;
+      const row = hit.thread === here ? app.thread.rows[app.rowOf(hit.seq)] : undefined;
+      return html`<li><button class="hit" @click=${go(hit)}><b>${row ? `${kindName(row)}: ${row.label}` : `event ${hit.seq}${hit.thread === here ? "" : " of another run in this file"}`}</b><span>${found(hit)}</span></button></li>`;
     })}</ul>`;
 }
 

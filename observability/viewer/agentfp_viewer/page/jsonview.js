@@ -53,11 +53,23 @@ function branch(value, path, marks, id, redraw, depth) {
   return html`${isList ? "[" : "{"}<div class="j-in">${lines}</div>${isList ? "]" : "}"}`;
 }
 
-// Small data in one line.
-function flat(data) {
-  const isList = Array.isArray(data);
-  const parts = Object.entries(data).map(([key, item], index) => html`${index > 0 ? ", " : ""}${isList ? nothing : html`<span class="j-k">${JSON.stringify(key)}</span>: `}${leaf(item)}`);
+// Small data without data in it, in one line.
+function isFlat(value) {
+  return value !== null && typeof value === "object" && !Object.values(value).some((item) => item !== null && typeof item === "object") && JSON.stringify(value).length <= SHORT;
+}
+
+function flat(value, path, marks) {
+  const isList = Array.isArray(value);
+  const parts = Object.entries(value).map(([key, item], index) => {
+    const own = [...path, isList ? Number(key) : key];
+    const shown = isAt(own, marks) ? html`<mark class="place" tabindex="-1">${leaf(item)}</mark>` : leaf(item);
+    return html`${index > 0 ? ", " : ""}${isList ? nothing : html`<span class="j-k">${JSON.stringify(key)}</span>: `}${shown}`;
+  });
   return html`${isList ? "[" : "{"}${parts}${isList ? "]" : "}"}`;
+}
+
+function isAt(path, marks) {
+  return marks.some((m) => m.length === path.length && m.every((key, i) => key === path[i]));
 }
 
 function left(number, place, redraw) {
@@ -65,7 +77,8 @@ function left(number, place, redraw) {
 }
 
 function node(value, path, marks, id, redraw, depth) {
-  const isMarked = marks.some((m) => m.length === path.length && m.every((k, i) => k === path[i]));
+  const isMarked = isAt(path, marks);
+  if (!isMarked && isFlat(value)) return flat(value, path, marks);
   const simple = value === null || typeof value !== "object" || depth > DEEP || Object.keys(value).length === 0;
   const shown = simple ? (value !== null && typeof value === "object" ? JSON.stringify(value) : leaf(value)) : branch(value, path, marks, id, redraw, depth);
   return isMarked ? html`<mark class="place" tabindex="-1">${shown}</mark>` : shown;
@@ -116,9 +129,6 @@ export function contentView(text, { paths = [], derivation = "", id = "", redraw
       const named = wildcardPaths(data, derivation);
       const operands = named.length > 0 ? named : keys.flatMap((path) => operandPaths(data, path, operandsOf(derivation)));
       if (operands.length > 0) keys = operands;
-    }
-    if (keys.length === 0 && text.length <= SHORT && !Object.values(data).some((item) => item !== null && typeof item === "object")) {
-      return html`<div class="json">${flat(data)}</div>`;
     }
     // A result that holds several documents, or one within a list, is counted from the list that holds them.
     return html`<div class="json">${node(data, [], keys, id, redraw, 0)}</div>`;

@@ -23,8 +23,10 @@ function statusBadge(app, overview) {
     return html`<span class="badge ${css}">${words}</span>`;
   }
   if (overview.origin) return nothing;
-  if (app.live === "on") return html`<span class="badge s-open live">● live</span>`;
-  return html`<span class="badge s-open">${app.live === "lost" ? "no connection" : "not ended"}</span>`;
+  if (app.live === "lost") return html`<span class="badge s-open">no connection</span>`;
+  const { idle_s: idle } = overview;
+  if (app.live === "on" && idle !== null && idle < 60) return html`<span class="badge s-open live">● live</span>`;
+  return html`<span class="badge s-open">${idle === null ? "not ended" : `not ended, last written ${ms(idle * 1000)} ago`}</span>`;
 }
 
 function searched(app) {
@@ -47,12 +49,12 @@ function header(app) {
   onSearch ??= searched(app);
   return html`<header class="top">
     ${app.boot.folder && app.run !== null ? html`<button class="quiet" @click=${() => app.list()}>‹ Runs</button>` : html`<span class="brand" aria-hidden="true">agent<b>fp</b></span>`}
-    ${overview ? html`<button class="title" title="About the run" @click=${() => app.showRun()}><h1>${overview.question || overview.agent || overview.file}</h1></button>
-      ${statusBadge(app, overview)}
+    ${overview ? html`<h1 class="title"><button title="About the run" @click=${() => app.showRun()}>${overview.question || overview.agent || overview.file}</button></h1>
+      <span role="status">${statusBadge(app, overview)}</span>
       <span class="sum">${overview.untimed ? nothing : html`<span>${ms(overview.ms)}</span>`}
         ${overview.tokens[0] !== null ? html`<span>${count(overview.tokens[0])} → ${count(overview.tokens[1])} tokens</span>` : nothing}
         ${overview.usd !== null && Number(overview.usd) > 0 ? html`<span>${usd(overview.usd)}</span>` : nothing}</span>
-      <input id="search" type="search" placeholder="Search  /" aria-label="Search in everything that was recorded" @input=${onSearch} />` : html`<h1 class="grow"></h1>`}
+      <input id="search" type="search" placeholder="Search  /" aria-label="Search in everything that was recorded" @input=${onSearch} />` : html`<span class="grow"></span>`}
     <button class="quiet" aria-label=${dark() ? "Light" : "Dark"} title=${dark() ? "Light" : "Dark"} @click=${() => app.setTheme(dark() ? "light" : "dark")}>◐</button>
   </header>`;
 }

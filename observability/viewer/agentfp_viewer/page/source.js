@@ -39,6 +39,21 @@ async function unpack(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
+async function searchIn(thread, about, chunk, text, most) {
+  const wanted = text.toLowerCase();
+  const found = [];
+  for (let n = 0; n < about.firsts.length && found.length < most; n += 1) {
+    for (const event of await chunk(n)) {
+      const line = JSON.stringify(event.data ?? null).replaceAll("\\\\", "\\").replaceAll('\\"', '"').replaceAll("\\n", "\n");
+      const at = line.toLowerCase().indexOf(wanted);
+      if (at >= 0 && found.length < most) {
+        found.push({ thread, seq: event.seq, around: line.slice(Math.max(at - 60, 0), at + text.length + 100), at: Math.min(at, 60) });
+      }
+    }
+  }
+  return found;
+}
+
 function inPage(thread) {
   const about = boot.threads[thread ?? boot.first];
   const opened = new Map();
@@ -75,16 +90,12 @@ function inPage(thread) {
     },
     range,
     async search(text) {
-      const wanted = text.toLowerCase();
-      const found = [];
-      for (let n = 0; n < about.firsts.length && found.length < 200; n += 1) {
-        for (const event of await chunk(n)) {
-          const line = JSON.stringify(event.data ?? null).replaceAll("\\\\", "\\").replaceAll('\\"', '"').replaceAll("\\n", "\n");
-          const at = line.toLowerCase().indexOf(wanted);
-          if (at >= 0 && found.length < 200) {
-            found.push({ seq: event.seq, around: line.slice(Math.max(at - 60, 0), at + text.length + 100), at: Math.min(at, 60) });
-          }
-        }
+      const own = thread ?? boot.first;
+      const found = await searchIn(own, about, chunk, text, 200);
+      for (const [key, other] of Object.entries(boot.threads)) {
+        if (key === own || found.length >= 200) continue;
+        const read = (number) => unpack(block(`${other.id}-${number}`));
+        found.push(...(await searchIn(key, other, read, text, 200 - found.length)));
       }
       return found;
     },

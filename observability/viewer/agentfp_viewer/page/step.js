@@ -81,6 +81,10 @@ function receipt(app, request) {
   const short = html`<code title=${request.receipt ?? ""}>${(request.receipt ?? "").slice(0, 12)}</code>`;
   if (!request.receipt) return nothing;
   if (found === null || found.why) return html`<span class="soft" title=${found?.why ?? ""}>receipt ${short}, not checked</span>`;
+  if (request.call > found.upto) {
+    app.thread.checkReceipts(); // of a run that went on since
+    return html`<span class="soft">receipt ${short}, being checked</span>`;
+  }
   return found.bad.includes(request.call) ? html`<span class="bad">✕ the request does not hash to its receipt ${short}</span>` : html`<span class="good">✓ hashes to its receipt ${short}</span>`;
 }
 

@@ -123,7 +123,10 @@ export class Thread {
   }
 
   async checkReceipts() {
+    if (this.checking) return;
+    this.checking = true;
     this.receipts = await this.source.receipts().catch((error) => ({ why: error.message }));
+    this.checking = false;
     this.changed();
   }
 

@@ -48,14 +48,13 @@ function lane(row, { start, width }, now) {
 function rowView(app, row, place, of, window) {
   const depth = row.p === undefined ? 0 : 1;
   const tokens = row.tok ? `${count(row.tok[0])} → ${count(row.tok[1])}` : "";
-  const said = `${kindName(row)}: ${row.label}${row.sub ? `, ${row.sub}` : ""}${SAID[row.s] ? `, ${SAID[row.s]}` : ""}${row.d ? `, ${ms(row.d)}` : ""}`;
   return html`<div
     class="row k-${row.k} s-${row.s ?? "none"} ${app.selected === row.i ? "selected" : ""} depth-${depth}"
-    role="option" id="row-${row.i}" aria-selected=${app.selected === row.i} aria-posinset=${place + 1} aria-setsize=${of} aria-label=${said}
+    role="option" id="row-${row.i}" aria-selected=${app.selected === row.i} aria-posinset=${place + 1} aria-setsize=${of}
     .style=${`top:${place * ROW}px`}
     @click=${() => app.select(row.i)}>
     <span class="icon" aria-hidden="true">${row.k === "check" && row.s !== "ok" ? (row.s === "bad" ? "✕" : "!") : (ICONS[row.k] ?? "•")}</span>
-    <span class="what"><b>${row.label}</b>${row.sub ? html` <i>${row.sub}</i>` : nothing}${row.v ? html` <i class="tag">${row.v.length === 1 ? row.v[0] : `${row.v.length} verdicts`}</i>` : nothing}</span>
+    <span class="what"><span class="unseen">${kindName(row)}: </span><b>${row.label}</b>${row.sub ? html` <i>${row.sub}</i>` : nothing}${row.v ? html` <i class="tag">${row.v.length === 1 ? row.v[0] : `${row.v.length} verdicts`}</i>` : nothing}<span class="unseen">${SAID[row.s] ?? ""}</span></span>
     <span class="amount">${tokens}${row.usd && Number(row.usd) > 0 ? html` <i>${usd(row.usd)}</i>` : nothing}</span>
     <span class="took">${app.thread.overview.untimed ? nothing : row.s === "open" ? "…" : ms(row.d)}</span>
     ${app.thread.overview.untimed ? nothing : html`<svg class="lane" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">${lane(row, window, app.thread.overview.ms)}</svg>`}
