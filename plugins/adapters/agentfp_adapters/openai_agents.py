@@ -290,8 +290,7 @@ class _Call:
         self._tools, self._handoffs = tools, handoffs
         self._schema = None if output_schema is None or output_schema.is_plain_text() else output_schema.json_schema()
         self._traced = not tracing.is_disabled()
-        self._on_server = rest.get("conversation_id") is not None
-        if self._on_server or (rest.get("previous_response_id") is not None and not self._session.calls):
+        if rest.get("conversation_id") is not None or (rest.get("previous_response_id") is not None and not self._session.calls):
             self._session.partial = True
         self._note: str | None = None
         self._session.read(self._input, messages_of)
@@ -306,14 +305,13 @@ class _Call:
         """Say what becomes of a reply."""
         text = answer_text(output)
         answer = None if text is None else Answer(text, text, self._schema)
-        may_revise = not self._on_server
         if answer is not None and self._traced and get_current_trace() is not None:
             with custom_span("agentfp.evidence") as span:
-                verdict = self._session.replied(reply_of(output), answer, usage=usage, may_revise=may_revise)
+                verdict = self._session.replied(reply_of(output), answer, usage=usage)
                 if verdict.report is not None:
                     span.span_data.data |= {"action": verdict.action, "standing": verdict.report.standing, **verdict.report.counts}
         else:
-            verdict = self._session.replied(reply_of(output), answer, usage=usage, may_revise=may_revise)
+            verdict = self._session.replied(reply_of(output), answer, usage=usage)
         self._note = verdict.note
         if verdict.note is None:
             for item in output:

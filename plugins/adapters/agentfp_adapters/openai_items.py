@@ -72,7 +72,19 @@ def reply_of(output: Sequence[Any]) -> Message:
     return Message(id="reply", role="assistant", content="\n".join(texts), author="model", tool_calls=calls)
 
 
-_NO_CALL = frozenset({"message", "reasoning", "file_search_call", "web_search_call", "code_interpreter_call", "mcp_call", "mcp_list_tools"})
+_NO_CALL = frozenset(
+    {
+        "code_interpreter_call",
+        "compaction",
+        "file_search_call",
+        "image_generation_call",
+        "mcp_call",
+        "mcp_list_tools",
+        "message",
+        "reasoning",
+        "web_search_call",
+    }
+)
 """Items after which the run goes no further: messages, and what the provider has done already."""
 
 
