@@ -52,7 +52,9 @@ class RunRecording:
         self._pending: Message | None = None
         outer = None if within is None else (within[0]._recorder, within[1])
         plugins = [(_OWN, Evidence.version)]
-        self._recorder: RunRecorder = RunRecorder(agent=agent or "agent", provider=framework, model=model, run_id=run_id, plugins=plugins, within=outer)
+        self._recorder: RunRecorder = RunRecorder(
+            agent=agent or "agent", provider=framework, model=model, run_id=run_id, plugins=plugins, within=outer
+        )
 
     @_watching
     def read(self, fresh: Iterable[Message]) -> None:

@@ -142,3 +142,20 @@ def test_what_the_model_gave_an_output_tool_is_what_it_said() -> None:
     assert (reply.content, reply.tool_calls) == ('{"n":1}', ())
     processed = ModelRequest(parts=[ToolReturnPart("final_result", "Final result processed: QX-7788.", tool_call_id="o")])
     assert list(messages_of(processed, {"final_result"})) == []
+
+
+async def test_the_verdict_is_on_the_span_of_the_model_call() -> None:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from pydantic_ai.capabilities import Instrumentation
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    settings = InstrumentationSettings(tracer_provider=provider)
+    agent = Agent(model_of(Scripted([BAD])), capabilities=[EvidenceGate("flag"), Instrumentation(settings)])
+    await agent.run(ASK)
+    marked = [span.name for span in exporter.get_finished_spans() if "agentfp.evidence.action" in (span.attributes or {})]
+    assert len(marked) == 1
+    assert marked[0].startswith("chat")
