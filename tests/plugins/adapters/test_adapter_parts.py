@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -130,3 +131,13 @@ def test_a_recording_that_fails_leaves_the_run_alone(caplog: pytest.LogCaptureFi
     assert run.replied(REPLY, Answer("41,200 IOPS", "41,200 IOPS")).action == "flagged"
     run.finish("answered")
     assert "the recording of a run failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("distribution", "column"),
+    [("pydantic-ai-slim", "2.68"), ("openai-agents", "0.24"), ("langchain", "1.5"), ("langgraph", "1.2")],
+)
+def test_the_readme_names_the_versions_that_these_tests_run_with(distribution: str, column: str) -> None:
+    assert importlib.metadata.version(distribution).startswith(f"{column}.")
+    readme = Path(__file__).resolve().parents[3] / "plugins" / "adapters" / "README.md"
+    assert column in readme.read_text(encoding="utf-8")
