@@ -43,7 +43,7 @@ class LangGraphTurn:
             self.calls += 1
             return f"value {x}"
 
-        self.graph = create_agent(CountingChatModel(), [lookup])
+        self.graph: Any = create_agent(CountingChatModel(), [lookup])
 
     async def run(self, n: int) -> str:
         # Two supersteps an iteration, and some for the ends.

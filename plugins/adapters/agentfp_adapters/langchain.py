@@ -17,7 +17,7 @@ from uuid import UUID
 import pydantic_core
 
 from agentfp.model import ToolSpec
-from agentfp.plugin import AnswerRefusedError, Message, ToolCall, Usage
+from agentfp.plugin import AnswerRefusedError
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
 from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
 from agentfp_adapters.versions import Needs
@@ -27,15 +27,16 @@ _NEEDS = Needs("langchain", ">=1.5,<2", "langchain")
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
-    from langchain.agents.structured_output import AutoStrategy, ToolStrategy
     from langchain_core.callbacks import BaseCallbackHandler
-    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
     from langchain_core.messages.ai import add_usage
     from langchain_core.outputs import ChatGeneration, LLMResult
     from langchain_core.runnables.config import var_child_runnable_config
     from langchain_core.tools import BaseTool
     from langgraph.constants import TAG_NOSTREAM
     from langgraph.runtime import get_runtime
+
+    from agentfp_adapters.langchain_messages import INTERNAL, messages_of, output_tools, usage_of
 except ImportError as error:
     raise _NEEDS.unmet(error) from error
 
@@ -46,8 +47,6 @@ KEY = "evidence"
 """Under which a message's ``response_metadata`` holds what the gate says of it."""
 _MAX_RUNS = 10_000
 """Runs whose state a middleware keeps; of those that failed nobody says that they are over."""
-_INTERNAL = frozenset({"summarization", "tool_emulation", "tool_selection"})
-"""What LangChain's own middleware says of its model calls, which answer nobody."""
 
 
 class EvidenceMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -171,7 +170,7 @@ class _Call:
         """Whether the reply was an answer, and went out."""
         self._note: str | None = None
         self._spent: Any = None
-        self._outputs = _output_tools(request.response_format)
+        self._outputs = output_tools(request.response_format)
         session.read(request.messages, lambda message: messages_of(message, self._outputs))
 
     def ask(self) -> ModelRequest[Any]:
@@ -193,7 +192,7 @@ class _Call:
         assert isinstance(reply, AIMessage)
         answer = self._answer(reply, response.structured_response)
         [said] = [message for message in messages_of(reply, self._outputs) if message.role == "assistant"]
-        verdict = self._session.replied(said, answer, usage=_usage(reply))
+        verdict = self._session.replied(said, answer, usage=usage_of(reply))
         self._note = verdict.note
         total = add_usage(self._spent, reply.usage_metadata)
         if verdict.note is not None:
@@ -277,7 +276,7 @@ class EvidenceCallback(BaseCallbackHandler):
         """A model is called."""
         about = metadata or {}
         node = str(about.get("langgraph_node", ""))
-        if node in self.policy.leave_out or about.get("lc_source") in _INTERNAL or len(messages) != 1:
+        if node in self.policy.leave_out or about.get("lc_source") in INTERNAL or len(messages) != 1:
             return
         with self._lock:
             root = self._roots.get(parent_run_id, run_id) if parent_run_id is not None else run_id
@@ -298,7 +297,7 @@ class EvidenceCallback(BaseCallbackHandler):
         reply = generation.message
         answer = None if reply.tool_calls else Answer(str(reply.text), str(reply.text))
         [said] = [message for message in messages_of(reply) if message.role == "assistant"]
-        verdict = session.replied(said, answer, usage=_usage(reply))
+        verdict = session.replied(said, answer, usage=usage_of(reply))
         if verdict.report is not None:
             reply.response_metadata = {**reply.response_metadata, KEY: _said(verdict)}
         with self._lock:  # a model that is called outside of any graph or chain
@@ -315,64 +314,7 @@ class EvidenceCallback(BaseCallbackHandler):
             one.finish("failed")
 
 
-# --- what is read ----------------------------------------------------------------------------------------------------------------
-
-
-def messages_of(message: BaseMessage, output_tools: Collection[str] = ()) -> Iterator[Message]:
-    """Our messages of one of theirs.
-
-    Args:
-        message: the message.
-        output_tools: names of the tools by which the model gives a structured response: what it passes to them is what it says.
-    """
-    if isinstance(message, AIMessage):
-        yield from _of_reply(message, output_tools)
-    elif isinstance(message, ToolMessage):
-        if message.name not in output_tools:
-            yield Message(
-                id=str(message.id or message.tool_call_id),
-                role="tool",
-                content=_text(message.content),
-                author="tool",
-                tool_call_id=message.tool_call_id,
-                tool_name=message.name,
-                failed=message.status == "error",
-            )
-    elif isinstance(message, SystemMessage):
-        yield Message(id=str(message.id or "system"), role="system", content=_text(message.content), author="app")
-    else:
-        summary = message.additional_kwargs.get("lc_source") in _INTERNAL  # written by a model, though it stands as the person's
-        yield Message(id=str(message.id or "user"), role="user", content=_text(message.content), author="library" if summary else "person")
-
-
-def _of_reply(reply: AIMessage, output_tools: Collection[str]) -> Iterator[Message]:
-    given = [call for call in reply.tool_calls if call["name"] in output_tools]
-    calls = tuple(
-        ToolCall.make(call["name"], call["args"], id=str(call["id"])) for call in reply.tool_calls if call["name"] not in output_tools
-    )
-    blocks = reply.content if isinstance(reply.content, list) else ()
-    for block in blocks:  # what a tool of the provider found stands before what is said of it
-        if isinstance(block, dict) and str(block.get("type", "")).endswith("tool_result"):
-            text = pydantic_core.to_json(block.get("output", block.get("content")), fallback=str).decode()
-            yield Message(id="result", role="tool", content=text, author="tool")
-    text = pydantic_core.to_json(given[0]["args"]).decode() if given else str(reply.text)
-    yield Message(id=str(reply.id or "reply"), role="assistant", content=text, author="model", tool_calls=calls)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    texts = [block if isinstance(block, str) else block.get("text") for block in content]
-    found = [text for text in texts if isinstance(text, str)]
-    return "\n".join(found) if found or not content else pydantic_core.to_json(content, fallback=str).decode()
-
-
-def _output_tools(response_format: Any) -> frozenset[str]:
-    if isinstance(response_format, AutoStrategy):
-        response_format = ToolStrategy(response_format.schema)
-    if isinstance(response_format, ToolStrategy):
-        return frozenset(spec.name for spec in response_format.schema_specs)
-    return frozenset()
+# --- what is handed on -----------------------------------------------------------------------------------------------------------
 
 
 def _specs(tools: Sequence[BaseTool | dict[str, Any]]) -> list[ToolSpec]:
@@ -383,17 +325,6 @@ def _specs(tools: Sequence[BaseTool | dict[str, Any]]) -> list[ToolSpec]:
 def _schema(tool: BaseTool) -> Any:
     schema: Any = tool.tool_call_schema
     return schema if isinstance(schema, dict) else schema.model_json_schema()
-
-
-def _usage(reply: AIMessage) -> Usage:
-    usage = reply.usage_metadata
-    if usage is None:
-        return Usage()
-    details = usage.get("input_token_details") or {}
-    return Usage(usage["input_tokens"], usage["output_tokens"], details.get("cache_read"), details.get("cache_creation"))
-
-
-# --- what is handed on -----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

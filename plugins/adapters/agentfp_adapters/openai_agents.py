@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-from agentfp.model import ToolSpec
 from agentfp.plugin import Usage as Tokens
-from agentfp_adapters.openai_items import answer_text, messages_of, reply_of
+from agentfp_adapters.openai_items import answer_text, messages_of, reply_of, tool_specs
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
-from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
+from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict
 from agentfp_adapters.versions import Needs
 from agentfp_evidence import EvidenceReport, UnsupportedValuesError
 
@@ -29,8 +28,10 @@ try:
     from agents.models._run_context import get_model_run_owner  # the SDK has no other name for the run that a model serves
     from agents.models.interface import Model
     from agents.usage import Usage
-    from openai.types.responses import Response, ResponseCompletedEvent
-    from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails, ResponseUsage
+    from openai.types.responses import ResponseCompletedEvent
+    from openai.types.responses.response_usage import ResponseUsage
+
+    from agentfp_adapters.openai_usage import response_sum, response_tokens, sum_of, tokens_of
 except ImportError as error:
     raise _NEEDS.unmet(error) from error
 
@@ -208,9 +209,9 @@ class _GatedModel(Model):
             asked = call.ask()
             args = (system_instructions, asked, model_settings, tools, output_schema, handoffs, tracing)
             response = await self.wrapped.get_response(*args, **rest)
-            verdict = call.judge(response.output, _tokens(response.usage))
+            verdict = call.judge(response.output, tokens_of(response.usage))
             if spent is not None:
-                response.usage = _sum(spent, response.usage)
+                response.usage = sum_of(spent, response.usage)
             if verdict.note is None:
                 return response
             spent = response.usage
@@ -236,9 +237,9 @@ class _GatedModel(Model):
             verdict = Verdict()
             async for event in self.wrapped.stream_response(*args, **rest):
                 if isinstance(event, ResponseCompletedEvent):
-                    verdict = call.judge(event.response.output, _response_tokens(event.response))
+                    verdict = call.judge(event.response.output, response_tokens(event.response))
                     if spent is not None:
-                        event.response.usage = _response_sum(spent, event.response.usage)
+                        event.response.usage = response_sum(spent, event.response.usage)
                     spent = event.response.usage
                 if held:
                     events.append(event)
@@ -290,8 +291,7 @@ class _Call:
         self._tools, self._handoffs = tools, handoffs
         self._schema = None if output_schema is None or output_schema.is_plain_text() else output_schema.json_schema()
         self._traced = not tracing.is_disabled()
-        self._on_server = rest.get("conversation_id") is not None
-        if self._on_server or (rest.get("previous_response_id") is not None and not self._session.calls):
+        if rest.get("conversation_id") is not None or (rest.get("previous_response_id") is not None and not self._session.calls):
             self._session.partial = True
         self._note: str | None = None
         self._session.read(self._input, messages_of)
@@ -299,21 +299,20 @@ class _Call:
     def ask(self) -> list[Any]:
         """The input of the next request."""
         system = [self._system] if self._system else []
-        self._session.called(system, lambda: list(_specs(self._tools, self._handoffs)), note=self._note)
+        self._session.called(system, lambda: list(tool_specs(self._tools, self._handoffs)), note=self._note)
         return self._input if self._note is None else [*self._input, {"role": "user", "content": self._note}]
 
     def judge(self, output: Sequence[Any], usage: Tokens) -> Verdict:
         """Say what becomes of a reply."""
         text = answer_text(output)
         answer = None if text is None else Answer(text, text, self._schema)
-        may_revise = not self._on_server
         if answer is not None and self._traced and get_current_trace() is not None:
             with custom_span("agentfp.evidence") as span:
-                verdict = self._session.replied(reply_of(output), answer, usage=usage, may_revise=may_revise)
+                verdict = self._session.replied(reply_of(output), answer, usage=usage)
                 if verdict.report is not None:
                     span.span_data.data |= {"action": verdict.action, "standing": verdict.report.standing, **verdict.report.counts}
         else:
-            verdict = self._session.replied(reply_of(output), answer, usage=usage, may_revise=may_revise)
+            verdict = self._session.replied(reply_of(output), answer, usage=usage)
         self._note = verdict.note
         if verdict.note is None:
             for item in output:
@@ -401,47 +400,6 @@ class _Within:
         if name in ("_invoke", "_gate"):
             raise AttributeError(name)
         return getattr(self._invoke, name)
-
-
-# --- usage and tools -------------------------------------------------------------------------------------------------------------
-
-
-def _specs(tools: Iterable[Any], handoffs: Iterable[Any]) -> Iterator[ToolSpec]:
-    for tool in tools:
-        yield tool_spec(tool.name, getattr(tool, "description", ""), getattr(tool, "params_json_schema", {"type": "object"}))
-    for handoff in handoffs:
-        yield tool_spec(handoff.tool_name, handoff.tool_description, handoff.input_json_schema)
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    total = Usage()
-    total.add(one)
-    total.add(other)
-    return total
-
-
-def _tokens(usage: Usage) -> Tokens:
-    return Tokens(usage.input_tokens, usage.output_tokens, cache_read=usage.input_tokens_details.cached_tokens or None)
-
-
-def _response_tokens(response: Response) -> Tokens:
-    return Tokens() if response.usage is None else Tokens(response.usage.input_tokens, response.usage.output_tokens)
-
-
-def _response_sum(one: ResponseUsage, other: ResponseUsage | None) -> ResponseUsage:
-    if other is None:
-        return one
-    into, out = one.input_tokens_details.model_dump(), one.output_tokens_details.model_dump()
-    for total, more in ((into, other.input_tokens_details.model_dump()), (out, other.output_tokens_details.model_dump())):
-        for name, count in more.items():
-            total[name] = (total.get(name) or 0) + count if isinstance(count, int) else total.get(name, count)
-    return ResponseUsage(
-        input_tokens=one.input_tokens + other.input_tokens,
-        input_tokens_details=InputTokensDetails.model_validate(into),
-        output_tokens=one.output_tokens + other.output_tokens,
-        output_tokens_details=OutputTokensDetails.model_validate(out),
-        total_tokens=one.total_tokens + other.total_tokens,
-    )
 
 
 __all__ = ["EvidenceProvider", "UnsupportedValuesError", "evidence_of", "with_evidence"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentfp.model import ToolSpec
 from agentfp.plugin import Message, ToolCall
+from agentfp_adapters.session import tool_spec
 
 _FAILED = "An error occurred while running the tool."
 _TEXTS = ("input_text", "output_text", "text", "refusal")
@@ -72,7 +74,19 @@ def reply_of(output: Sequence[Any]) -> Message:
     return Message(id="reply", role="assistant", content="\n".join(texts), author="model", tool_calls=calls)
 
 
-_NO_CALL = frozenset({"message", "reasoning", "file_search_call", "web_search_call", "code_interpreter_call", "mcp_call", "mcp_list_tools"})
+_NO_CALL = frozenset(
+    {
+        "code_interpreter_call",
+        "compaction",
+        "file_search_call",
+        "image_generation_call",
+        "mcp_call",
+        "mcp_list_tools",
+        "message",
+        "reasoning",
+        "web_search_call",
+    }
+)
 """Items after which the run goes no further: messages, and what the provider has done already."""
 
 
@@ -89,3 +103,16 @@ def answer_text(output: Sequence[Any]) -> str | None:
         return None
     texts = [part.text for part in said[-1].content if part.type == "output_text"]
     return "".join(texts) or None
+
+
+def tool_specs(tools: Iterable[Any], handoffs: Iterable[Any]) -> Iterator[ToolSpec]:
+    """What a request offers, as recordings hold it.
+
+    Args:
+        tools: the SDK's tools.
+        handoffs: its handoffs.
+    """
+    for tool in tools:
+        yield tool_spec(tool.name, getattr(tool, "description", ""), getattr(tool, "params_json_schema", {"type": "object"}))
+    for handoff in handoffs:
+        yield tool_spec(handoff.tool_name, handoff.tool_description, handoff.input_json_schema)

@@ -12,21 +12,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agentfp.events import AnswerDrafted, AnswerRefused
 from agentfp.model import ToolSpec
 from agentfp.plugin import AnswerRefusedError, Message, Usage
-from agentfp.transcripts import RunRecorder
 from agentfp_adapters.policy import GatePolicy
+from agentfp_adapters.recording import RunRecording
 from agentfp_adapters.spans import mark_span
 from agentfp_evidence import (
     Action,
-    Evidence,
     EvidenceIndex,
     EvidenceReport,
     RecoveryContext,
     UnsupportedValuesError,
     acting_values,
-    checked_event,
     decide,
     instruction,
     judge_with,
@@ -99,19 +96,15 @@ class GateSession:
         self._native: list[Any] = []
         self._messages: list[Message] = []
         self._given: set[str] = set()
+        self._unread: Exception | None = None
+        """Why a conversation could not be read; an answer cannot be judged then."""
         self._parent = PARENT.get()
         self._began = 0.0
-        self._pending: Message | None = None
-        self._recorder: RunRecorder | None = None
+        self._recording: RunRecording | None = None
         if policy.record is not None:
-            outer = self._outer_recorder()
+            outer = None if self._parent is None else self._parent[0]._recording
             within = None if outer is None or self._parent is None else (outer, self._parent[1])
-            self._recorder = RunRecorder(
-                agent=agent or "agent", provider=framework, model=model, run_id=run_id, plugins=[(_OWN, Evidence.version)], within=within
-            )
-
-    def _outer_recorder(self) -> RunRecorder | None:
-        return None if self._parent is None else self._parent[0]._recorder
+            self._recording = RunRecording(policy, framework, agent, model, run_id, within)
 
     # --- what the model is shown ---
 
@@ -122,6 +115,12 @@ class GateSession:
             native: all its messages, in the framework's own form.
             convert: makes our messages of one of them.
         """
+        try:
+            self._take_in(native, convert)
+        except Exception as error:
+            self._unread = error
+
+    def _take_in(self, native: Sequence[Any], convert: Callable[[Any], Iterable[Message]]) -> None:
         seen, known = self._native, len(self._native)
         same = len(native) >= known and all(a is b or a == b for a, b in zip(seen, native[:known], strict=False))
         fresh = [message for item in (native[known:] if same else native) for message in convert(item)]
@@ -131,8 +130,8 @@ class GateSession:
         self._native = list(native)
         self._index.add(map(_readable, fresh), nested=self._grounds_of(fresh))
         self._messages += fresh
-        if self._recorder is not None:
-            self._file(fresh)
+        if self._recording is not None:
+            self._recording.read(fresh)
 
     def _grounds_of(self, fresh: Iterable[Message]) -> dict[str, list[str]]:
         """What results ground that hand on the answer of a nested agent: their own words, and what that agent's tools ground."""
@@ -165,48 +164,46 @@ class GateSession:
         self.give(system)
         self.calls += 1
         self._began = time.monotonic()
-        if self._recorder is not None:
-            pieces: list[tuple[str, str, Literal["system", "late"], str]] = [
-                ("kernel", f"instructions.{number}", "system", text) for number, text in enumerate(system) if text
-            ]
-            if note is not None:
-                pieces.append((_OWN, "revise.values", "late", note))
-            self._recorder.serve(pieces, tools(), model or None)
+        if self._recording is not None:
+            self._recording.called(system, tools, note, model)
 
     # --- what it replies ---
 
-    def replied(self, message: Message, answer: Answer | None, *, usage: Usage | None = None, may_revise: bool = True) -> Verdict:
+    def replied(self, message: Message, answer: Answer | None, *, usage: Usage | None = None) -> Verdict:
         """A reply came. Says what becomes of it.
 
         Args:
             message: the reply as it will stand in the conversation.
             answer: what it answers, if it would be the answer.
             usage: its tokens.
-            may_revise: whether the model can be asked again.
 
         Raises:
             UnsupportedValuesError: the answer is refused.
             AnswerRefusedError: it could not be judged, and the settings say that it is refused then.
         """
-        if self._recorder is not None:
-            took = int((time.monotonic() - self._began) * 1000)
-            self._recorder.replied(calls=len(message.tool_calls), duration_ms=took, usage=usage, text_chars=len(message.content))
-        if answer is None or not answer.text.strip():
-            self._pending = message
-            return Verdict()
+        if self._recording is not None:
+            self._recording.replied(message, usage, int((time.monotonic() - self._began) * 1000))
+        verdict = Verdict()
+        if answer is not None and answer.text.strip():
+            verdict = self._guarded(answer)
+            if verdict.note is None:
+                self.answered = True
+                self._hand_up(answer, verdict)
+        if verdict.note is None and self._recording is not None:
+            self._recording.accepted(message)
+        return verdict
+
+    def _guarded(self, answer: Answer) -> Verdict:
         try:
-            verdict = self._judge(answer, may_revise)
+            return self._judge(answer)
         except UnsupportedValuesError:
             raise
         except Exception as error:
-            verdict = self._not_judged(answer, error)
-        if verdict.note is None:
-            self._pending = message
-            self.answered = True
-            self._hand_up(answer, verdict)
-        return verdict
+            return self._not_judged(answer, error)
 
-    def _judge(self, answer: Answer, may_revise: bool) -> Verdict:
+    def _judge(self, answer: Answer) -> Verdict:
+        if self._unread is not None:
+            raise self._unread
         own = self.policy.settings
         report = judge_with(self._index, answer.value, output_type=answer.output_type, options=self.policy.options)
         action = decide(
@@ -216,7 +213,6 @@ class GateSession:
             asked=self.asked,
             flagged_before=self._flagged,
             max_revisions=own.max_revisions,
-            may_revise=may_revise,
         )
         after_revision = self.asked > 0
         acting = acting_values(report, own.act_on)
@@ -228,10 +224,12 @@ class GateSession:
             self._flagged = len(acting)
         self.reports.append((action, report))
         mark_span(action, report, after_revision=after_revision)
-        self._record_judgement(action, report, answer, after_revision=after_revision)
+        if self._recording is not None:
+            self._recording.judged(action, report, answer.text, after_revision=after_revision, turns=self._turns(report))
         if action == "refused":
             error = UnsupportedValuesError(acting, candidates=len(report.values), revised=after_revision)
-            self._record_refusal(error, answer)
+            if self._recording is not None:
+                self._recording.refused(error, answer.text)
             raise error
         if action == "flagged":
             _log.warning("an answer goes out with %d unsupported values; its report names them", len(report.unsupported))
@@ -242,7 +240,8 @@ class GateSession:
             _log.error("an answer goes out that could not be judged", exc_info=error)
             return Verdict()
         refusal = AnswerRefusedError("the evidence gate failed to judge the answer", plugin=_OWN)
-        self._record_refusal(refusal, answer)
+        if self._recording is not None:
+            self._recording.refused(refusal, answer.text)
         raise refusal from error
 
     def _request(self) -> str:
@@ -262,38 +261,6 @@ class GateSession:
     def _is_result(self, index: int | None) -> bool:
         return index is not None and index < len(self._messages) and self._messages[index].role == "tool"
 
-    # --- the recording ---
-
-    def _file(self, fresh: Iterable[Message]) -> None:
-        """Put new messages on the record. The last reply is there once, though it may come back as several messages."""
-        recorder, pending = self._recorder, self._pending
-        assert recorder is not None
-        self._pending = None
-        if pending is not None:
-            recorder.add(pending)
-        for message in fresh:
-            if pending is not None and _belongs_to(message, pending):
-                continue
-            pending = None
-            recorder.add(message)
-
-    def _record_judgement(self, action: Action, report: EvidenceReport, answer: Answer, *, after_revision: bool) -> None:
-        if self._recorder is None:
-            return
-        own = self.policy.settings
-        event = checked_event(
-            report,
-            action,
-            on_unsupported=own.on_unsupported,
-            act_on=own.act_on,
-            after_revision=after_revision,
-            turns=self._turns(report),
-        )
-        self._recorder.emit(event, source=_OWN)
-        if action == "revision-asked":
-            self._recorder.emit(AnswerDrafted(answer.text, f"{_OWN}.values", _OWN), source="kernel")
-            self._recorder.route("revision", _OWN)
-
     def _turns(self, report: EvidenceReport) -> tuple[int, int]:
         """Supported values by their newest carrier: results of this turn, results of turns before."""
         begin = max((i for i, m in enumerate(self._messages) if m.role == "user" and m.author == "person"), default=-1)
@@ -305,25 +272,14 @@ class GateSession:
                 before += max(places) <= begin
         return now, before
 
-    def _record_refusal(self, error: AnswerRefusedError, answer: Answer) -> None:
-        if self._recorder is not None:
-            self._recorder.emit(AnswerRefused(_OWN, "assess_answer", type(error).__name__, str(error), answer.text))
-            self.finish("refused")
-
     def finish(self, status: Literal["answered", "refused", "failed", "cancelled"]) -> None:
         """The run is over: its recording is completed and kept.
 
         Args:
             status: how it ended.
         """
-        if self._recorder is None:
-            return
-        if self._pending is not None:
-            self._recorder.add(self._pending)
-            self._pending = None
-        self._recorder.end(status)
-        if self._outer_recorder() is None:
-            self.policy.keep(self._recorder.record)
+        if self._recording is not None:
+            self._recording.finish(status)
 
 
 def _key(message: Message) -> tuple[Any, ...]:
@@ -341,11 +297,6 @@ def _readable(message: Message) -> Message:
         with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return replace(message, content=json.dumps(ast.literal_eval(text), ensure_ascii=False))
     return message
-
-
-def _belongs_to(message: Message, reply: Message) -> bool:
-    calls = {call.id for call in reply.tool_calls}
-    return message.role == "assistant" and message.content in reply.content and all(call.id in calls for call in message.tool_calls)
 
 
 def _same_data(one: str, other: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import AnswerRefusedError, ConfigError
+from agentfp import AnswerRefusedError, ConfigError, Record
 from agentfp.plugin import Message
 from agentfp_adapters import GatePolicy, session
 from agentfp_adapters.session import Answer, GateSession
@@ -74,6 +75,21 @@ def test_an_answer_that_cannot_be_judged_is_refused_where_the_gate_guards(wish: 
         assert run.replied(REPLY, Answer("41,200", "41,200")).note is None
 
 
+@pytest.mark.parametrize("wish", ["flag", "refuse"])
+def test_a_conversation_that_cannot_be_read_is_one_that_cannot_be_judged(wish: Any) -> None:
+    def odd(message: Any) -> list[Message]:
+        raise KeyError("role")
+
+    run = GateSession(GatePolicy(wish), framework="test")
+    run.read([object()], odd)
+    run.called([], list)
+    if wish == "refuse":
+        with pytest.raises(AnswerRefusedError, match="failed to judge"):
+            run.replied(REPLY, Answer("41,200 IOPS", "41,200 IOPS"))
+    else:
+        assert run.replied(REPLY, Answer("41,200 IOPS", "41,200 IOPS")).report is None
+
+
 def test_results_that_a_framework_wrote_as_python_does_are_read_as_data() -> None:
     run = GateSession(GatePolicy("flag"), framework="test")
     result = Message(id="t", role="tool", content="[{'name': 'a', 'gb': 1200}, {'name': 'b', 'gb': 1300}]", tool_call_id="c1")
@@ -104,3 +120,24 @@ def test_recovery_words_of_the_application_are_added() -> None:
     note = run.replied(REPLY, Answer("41,200 IOPS", "41,200 IOPS")).note
     assert note is not None
     assert note.endswith("Attempt 1.")
+
+
+def test_a_recording_that_fails_leaves_the_run_alone(caplog: pytest.LogCaptureFixture) -> None:
+    def full(record: Record) -> None:
+        raise OSError("no space left on device")
+
+    run = GateSession(GatePolicy("flag", record=full), framework="test")
+    run.called([], list)
+    assert run.replied(REPLY, Answer("41,200 IOPS", "41,200 IOPS")).action == "flagged"
+    run.finish("answered")
+    assert "the recording of a run failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("distribution", "column"),
+    [("pydantic-ai-slim", "2.68"), ("openai-agents", "0.24"), ("langchain", "1.5"), ("langgraph", "1.2")],
+)
+def test_the_readme_names_the_versions_that_these_tests_run_with(distribution: str, column: str) -> None:
+    assert importlib.metadata.version(distribution).startswith(f"{column}.")
+    readme = Path(__file__).resolve().parents[3] / "plugins" / "adapters" / "README.md"
+    assert column in readme.read_text(encoding="utf-8")

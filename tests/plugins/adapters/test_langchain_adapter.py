@@ -84,7 +84,8 @@ def test_a_summary_that_a_model_wrote_grounds_nothing() -> None:
             EvidenceMiddleware("flag"),
         ],
     )
-    state = agent.invoke({"messages": [("user", "Hello."), ("assistant", "Hello."), ("user", "How busy is the twin?")]})
+    earlier: Any = {"messages": [("user", "Hello."), ("assistant", "Hello."), ("user", "How busy is the twin?")]}
+    state = agent.invoke(earlier)
     assert "77,300" in str(state["messages"][0].content)
     found = evidence_of(state)
     assert found is not None
@@ -170,3 +171,19 @@ def test_results_that_failed_ground_nothing_and_those_of_the_providers_tools_do(
     )
     assert (found.role, found.content) == ("tool", '"7 bikes"')
     assert said.content == "Seven."
+
+
+def test_one_gate_serves_an_agent_and_another_within_its_tool() -> None:
+    gate = EvidenceMiddleware("refuse")
+    inner = create_agent(model_of(Scripted([LOOK, BAD, GOOD])), tools=[tool(lookup)], middleware=[gate])
+
+    @tool
+    def expert(question: str) -> str:
+        """Ask the expert."""
+        return str(inner.invoke(asked(question))["messages"][-1].text)
+
+    script = Scripted([Call("expert", {"question": ASK}, "e1"), BAD, GOOD])
+    state = create_agent(model_of(script), tools=[expert], middleware=[gate]).invoke(asked())
+    assert state["messages"][-1].text == GOOD
+    assert len(script.requests) == 3
+    assert len(gate._runs._open) == 0

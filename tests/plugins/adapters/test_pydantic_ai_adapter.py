@@ -64,7 +64,7 @@ async def test_run_stream_holds_text_too() -> None:
 async def test_a_native_output_is_judged_field_by_field() -> None:
     script = Scripted(['{"switch": "mds-07", "peak_iops": 42100}', '{"switch": "mds-07", "peak_iops": 41200}'])
     agent = Agent(model_of(script), output_type=NativeOutput(Peak), capabilities=[EvidenceGate("revise", given=["41,200 IOPS"])], retries=0)
-    agent.model.profile["supports_json_schema_output"] = True  # type: ignore[union-attr,index]
+    agent.model.profile["supports_json_schema_output"] = True  # type: ignore[union-attr]
     result = await agent.run(ASK)
     assert result.output.peak_iops == 41_200
     assert len(script.requests) == 2
@@ -131,3 +131,31 @@ def test_a_response_without_text_or_calls_is_no_answer() -> None:
     assert reply.content == ""
     [reply] = messages_of(ModelResponse(parts=[TextPart("a"), TextPart("b")]))
     assert reply.content == "ab"
+
+
+def test_what_the_model_gave_an_output_tool_is_what_it_said() -> None:
+    from pydantic_ai.messages import ToolCallPart, ToolReturnPart
+
+    from agentfp_adapters.pydantic_ai import messages_of
+
+    [reply] = messages_of(ModelResponse(parts=[ToolCallPart("final_result", {"n": 1}, tool_call_id="o")]), {"final_result"})
+    assert (reply.content, reply.tool_calls) == ('{"n":1}', ())
+    processed = ModelRequest(parts=[ToolReturnPart("final_result", "Final result processed: QX-7788.", tool_call_id="o")])
+    assert list(messages_of(processed, {"final_result"})) == []
+
+
+async def test_the_verdict_is_on_the_span_of_the_model_call() -> None:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from pydantic_ai.capabilities import Instrumentation
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    settings = InstrumentationSettings(tracer_provider=provider)
+    agent = Agent(model_of(Scripted([BAD])), capabilities=[EvidenceGate("flag"), Instrumentation(settings)])
+    await agent.run(ASK)
+    marked = [span.name for span in exporter.get_finished_spans() if "agentfp.evidence.action" in (span.attributes or {})]
+    assert len(marked) == 1
+    assert marked[0].startswith("chat")
