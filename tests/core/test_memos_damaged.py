@@ -12,7 +12,7 @@ from agentfp.plugin import Event, Name, Number, Payload, Plugin, PluginError, ev
 from agentfp.testing import ScriptedModel, call
 
 
-@event("counter.counted")
+@event("acme.calls.counted")
 class Counted(Payload):
     """A call was counted."""
 
@@ -25,7 +25,7 @@ class Counter(Plugin):
 
     name = "counter"
     events = (Counted,)
-    memo_events = ("counter.counted",)
+    memo_events = ("acme.calls.counted",)
 
     @hookimpl(moment="after_result", phase="judge")
     def count(self, call: Any, run: Any) -> None:
@@ -54,7 +54,7 @@ async def look() -> str:
 def test_a_damaged_payload_is_the_fold_s_own_business() -> None:
     result = Agent(ScriptedModel([call("look"), call("look"), "Done."]), tools=[look], plugins=[Counter()]).run_sync("Go")
     lines = [json.loads(line) for line in result.record.to_lines()]
-    damaged = next(line for line in lines if line.get("name") == "counter.counted")
+    damaged = next(line for line in lines if line.get("name") == "acme.calls.counted")
     next(value for value in damaged.values() if isinstance(value, dict))["number"] = "many"
     record = Record.from_lines([json.dumps(line) for line in lines])
     assert (Counter.memo_of(result), Counter.memo_of(record)) == (2, 1)
