@@ -16,6 +16,9 @@ from benchmarks.harness import Measured, Options, machine, measure, options, pin
 ITERATIONS = (10, 40, 160, 300)
 PERIOD = {"queried": {"from": "2027-03-04T06:00:00Z", "to": "2027-03-04T07:00:00Z"}, "held": "unknown"}
 
+MESSAGE = "Look it up over 1h, please."
+SOURCES = [{"argument": "span", "source": "user", "quote": "over 1h"}]
+
 
 class CallingModel:
     """Calls `lookup` n times, one call a reply, then answers "done". It holds no state."""
@@ -81,7 +84,7 @@ class LayeredTurn:
         return found
 
     async def run(self, n: int) -> str:
-        return (await self.agent(n).run("hi")).text
+        return (await self.agent(n).run(MESSAGE)).text
 
 
 def subjects() -> dict[str, LayeredTurn]:
@@ -91,7 +94,9 @@ def subjects() -> dict[str, LayeredTurn]:
         "off": LayeredTurn(arguments=sent),
         "both on, a plain tool": LayeredTurn(Inputs(), Results(), arguments=sent),
         "both on, rules and a period": LayeredTurn(Inputs(), Results(), arguments=sent, ruled=True),
-        "the same, with sources": LayeredTurn(Inputs(argument_sources=True), Results(), arguments={**sent, "top": 7}),
+        "the same, with sources": LayeredTurn(
+            Inputs(argument_sources=True), Results(), arguments={**sent, "_sources": SOURCES}, ruled=True
+        ),
         "the same, its results declare": LayeredTurn(Inputs(), Results(), arguments=sent, ruled=True, declares=True),
     }
 

@@ -95,9 +95,11 @@ class Judge:
 
     def _compare(self, call_id: str, judged: PeriodJudged, said: CallWindow, period: ToolPeriod, declared: Declared | None) -> None:
         """Compare what was asked for with what was read."""
+        late = self._ledger.late.get(call_id)
+        if declared is None and late is None and not said.widened and period.retention is None:
+            return  # what was asked for is what was read, as far as is known
         asked = window_of(said.person) or window_of(said.asked)
         step = MILLISECOND if period.granularity is None else period.granularity.ns
-        late = self._ledger.late.get(call_id)
         judged.shifted = late is not None and late.outcome == "shifted"
         read = asked
         if declared is not None:

@@ -58,7 +58,8 @@ class Windows:
                     verdicts[call.id] = found
                     continue
                 filled = found
-            filled = {**filled, **self._zone_argument(period, {**arguments, **filled})}
+            if period.needs_zone:
+                filled = {**filled, **self._zone_argument(period, {**arguments, **filled})}
             if filled:
                 verdicts[call.id] = Allow({**arguments, **filled}, origin="person")
         return verdicts
@@ -139,6 +140,7 @@ class Windows:
 
     def ask_zone(self, calls: list[Timed]) -> Verdicts | AskPerson:
         """Ask the person's zone where a call needs it; refuse a time that the zone's clocks skip."""
+        calls = [timed for timed in calls if timed.period.needs_zone]
         needing = [timed for timed in calls if self._needs_zone(timed)]
         verdicts: Verdicts = {}
         if needing:
@@ -224,6 +226,7 @@ class Windows:
             how, by, person = "bound", "quote" if matched == "quote" else "value", sent
         elif only is not None:
             how, by, person = ("bound", "value", sent) if only == sent else ("model-chosen", None, only)
+        span = span_of(sent)
         self._run.emit(
             CallWindow(
                 call.name,
@@ -231,9 +234,9 @@ class Windows:
                 argument=argument,
                 form=form.kind,
                 by=by,
-                asked=span_of(sent),
-                person=span_of(person),
-                sent=span_of(sent),
+                asked=span,
+                person=span if person == sent else span_of(person),
+                sent=span,
                 lookback=window.text() if isinstance(window, Length) else None,
                 partly_beyond_retention=period.retention is not None and sent.start < self._ledger.now - period.retention.ns,
             ),
