@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.checkpoint import Checkpoint
-from agentfp_core.errors import PluginError
+from agentfp_core.errors import PluginError, RecordFormatError
 from agentfp_core.events.base import Event, Payload
 from agentfp_core.patterns import matcher
 from agentfp_core.record import Record
@@ -68,7 +69,8 @@ class Memo:
         kind = self._types.get(event.name)
         try:
             if kind is not None and type(event.payload) is not kind:
-                event = upgrade(event, kind)
+                with contextlib.suppress(RecordFormatError):  # what is damaged stays unknown, and the fold passes over it or not
+                    event = upgrade(event, kind)
             self.state = self._fold(self.state, event)
         except Exception as error:
             self.error = error

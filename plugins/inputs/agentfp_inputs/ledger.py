@@ -87,6 +87,7 @@ class Ledger:
         self.kept: dict[tuple[str, str], Any] = {}
         self.kept_unused: dict[int, int] = {}
         self.standings: dict[str, str] = {}
+        self.sent: dict[str, dict[str, Any]] = {}
         self.app_pieces: tuple[str, ...] = ()
         self.blobs: dict[str, str] = {}
         self.rewrites: list[tuple[int, int, str, Rewritten]] = []
@@ -167,7 +168,7 @@ class Ledger:
             return
         arguments = json.loads(said.arguments)
         if said.plugin == PLUGIN and said.phase == "fill":
-            self.filled[event.call_id] = arguments
+            self.filled[event.call_id] = self.sent[event.call_id] = arguments
         else:  # from the first row of a call on, a change comes after it was judged
             changes = self.changes if event.call_id in self.open else self.before
             changes.setdefault(event.call_id, []).append(Change(said.plugin, arguments, getattr(said, "origin", None)))

@@ -235,7 +235,7 @@ class Inputs(Plugin):
             rows = ledger.rows_of(call.id)
             if not rows or not batch.results[call.id].ran:
                 continue
-            for row in rows:
+            for row in rows if call.id in ledger.changes else ():
                 if row.said.source is not None and row.rewritten is None:
                     self._changed(run, ledger, call, row)
             text = note_of(call, rows, self._readable(run, call.name), sources=self._state(run)["sources"])
@@ -246,7 +246,7 @@ class Inputs(Plugin):
     def _changed(self, run: Run[Any], ledger: Ledger, call: CallView, row: Row) -> None:
         """File that an argument runs with another value than the one that was judged."""
         argument = row.said.argument
-        changes = ledger.changes.get(call.id, [])
+        changes = ledger.changes[call.id]
         earlier = ledger.before.get(call.id)
         before = ledger.filled.get(call.id) or (earlier[-1].arguments if earlier else call.proposed.arguments)
         value = json_text(before.get(argument))

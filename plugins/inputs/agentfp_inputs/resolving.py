@@ -114,7 +114,7 @@ class Resolver:
                 return Judged(argument, rule, {**self._answered(rule, kept), "kept": True}, kept)
             return self._asked(call, rule, "missing", None, {})
         value = arguments[argument]
-        if is_missing(call.proposed.arguments, argument) and (by := self._put_in(call, argument)) is not None:
+        if call.id in self._ledger.before and (by := self._put_in(call, argument)) is not None:
             return Judged(argument, rule, {"source": "app", "app_source": by, "value": shown(value, hidden=rule.hidden)})
         said = {"source": "model"} if self._checker is None else self._checker.check(call.name, argument, rule, value, claim)
         text = shown(value, hidden=rule.hidden)
@@ -146,7 +146,9 @@ class Resolver:
 
     def _put_in(self, call: CallView, argument: str) -> str | None:
         """The plugin that put an argument in before it was judged; None when the model wrote it."""
-        changes = self._ledger.before.get(call.id, ())
+        if not is_missing(call.proposed.arguments, argument):
+            return None
+        changes = self._ledger.before[call.id]
         return next((change.plugin for change in changes if not is_missing(change.arguments, argument)), None)
 
     def _settled(self, call: CallView, all_of: list[Judged]) -> Allow | Deny | None:

@@ -209,7 +209,7 @@ class Checker:
             return {"failed": "uncheckable"}
         if wanted not in have:
             return {"failed": "placed-result" if _is_ticket(message.content) else "not-in-result"}
-        sent = self._texts.calls.get(call_id, {})
+        sent = {**self._texts.calls.get(call_id, {}), **self._ledger.sent.get(call_id, {})}
         if any(same_value(one, value) for one in sent.values()) and not _beside_echo(message.content, sent, wanted):
             return {"failed": "echoed-argument"}
         said: dict[str, Any] = {"source": "result", "result": call_id}

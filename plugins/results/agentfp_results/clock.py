@@ -10,7 +10,6 @@ import pydantic
 
 from agentfp.plugin import Plugin, nearest
 from agentfp_results.events import Clock, Span
-from agentfp_results.forms import Reading
 from agentfp_results.grammar import MILLISECOND, Range, instant, iso, of_datetime, to_datetime, zone
 
 ZONE_WORDS = "an IANA name such as 'Europe/Paris' or 'UTC'"
@@ -145,11 +144,6 @@ def span_of(window: Range | None) -> Span | None:
         return Span(iso(window.start), iso(window.end))
     except (OverflowError, ValueError):
         return None
-
-
-def reading_of(clock: Clock, name: str | None = None) -> Reading:
-    """What times are read by: the clock's now, and its zone or another one."""
-    return Reading(now_of(clock), zone(name or clock.zone))
 
 
 def run_time(clock: Clock, answered: str | None = None) -> RunTime:

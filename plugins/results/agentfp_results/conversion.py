@@ -134,8 +134,8 @@ def skipped(arguments: Mapping[str, Any], period: ToolPeriod, in_zone: datetime.
 
 def says_something(arguments: Mapping[str, Any], period: ToolPeriod) -> bool:
     """Whether a call says anything of its period."""
-    return any(_given(arguments.get(name)) for name in period.arguments)
-
-
-def _given(value: Any) -> bool:
-    return value is not None and not (isinstance(value, str) and not value.strip())
+    for name in period.arguments:
+        value = arguments.get(name)
+        if value is not None and not (isinstance(value, str) and not value.strip()):
+            return True
+    return False

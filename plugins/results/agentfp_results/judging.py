@@ -8,8 +8,8 @@ from typing import Any
 
 from agentfp import ToolReturn
 from agentfp.plugin import CallView, ResultView, Run
-from agentfp_results.clock import now_of, span_of, window_of
-from agentfp_results.events import CallWindow, Clock, Coverage, Fact, Facts, LimitItem, PeriodDeclared, PeriodJudged, Span
+from agentfp_results.clock import span_of, window_of
+from agentfp_results.events import CallWindow, Coverage, Fact, Facts, LimitItem, PeriodDeclared, PeriodJudged, Span
 from agentfp_results.grammar import MILLISECOND, Range
 from agentfp_results.held import Declared, least_held
 from agentfp_results.ledger import Ledger
@@ -52,13 +52,13 @@ class Judge:
     Args:
         run: the run.
         ledger: the fold of its record.
-        clock: the turn's clock; None where the clock is off.
+        timed: the turn has a clock, so that what was asked for is known.
     """
 
-    def __init__(self, run: Run[Any], ledger: Ledger, clock: Clock | None) -> None:
+    def __init__(self, run: Run[Any], ledger: Ledger, *, timed: bool) -> None:
         self._run = run
         self._ledger = ledger
-        self._clock = clock
+        self._timed = timed
 
     def judge(self, call: CallView, data: Any, period: ToolPeriod | None) -> str:
         """File what a result declares and the verdict over its period.
@@ -83,8 +83,8 @@ class Judge:
             judged.argument = said.argument if said is not None and said.argument is not None else period.argument
         if held is not None:
             judged.declared = declared_part(held[1])
-        if self._clock is not None and period is not None and said is not None:
-            self._compare(judged, said, period, None if held is None else held[1])
+        if self._timed and period is not None and said is not None:
+            self._compare(call.id, judged, said, period, None if held is None else held[1])
         self._run.emit(judged, call_id=call.id)
         notes = [VERDICTS.get(judged.verdict, "")]
         if judged.differs:
@@ -93,13 +93,13 @@ class Judge:
 
     # --- time ---
 
-    def _compare(self, judged: PeriodJudged, said: CallWindow, period: ToolPeriod, declared: Declared | None) -> None:
+    def _compare(self, call_id: str, judged: PeriodJudged, said: CallWindow, period: ToolPeriod, declared: Declared | None) -> None:
         """Compare what was asked for with what was read."""
-        assert self._clock is not None
-        now = now_of(self._clock)
+        late = self._ledger.late.get(call_id)
+        if declared is None and late is None and not said.widened and period.retention is None:
+            return  # what was asked for is what was read, as far as is known
         asked = window_of(said.person) or window_of(said.asked)
         step = MILLISECOND if period.granularity is None else period.granularity.ns
-        late = self._ledger.late.get(judged_id(self._ledger, said))
         judged.shifted = late is not None and late.outcome == "shifted"
         read = asked
         if declared is not None:
@@ -115,7 +115,7 @@ class Judge:
             judged.missing, judged.extra = _spans(missing), _spans(extra)
             judged.differs = bool(missing or extra)
         if period.retention is not None and read is not None:
-            oldest = now - period.retention.ns
+            oldest = self._ledger.now - period.retention.ns
             judged.beyond_retention = read.end <= oldest
             judged.partly_beyond_retention = read.start < oldest < read.end
 
@@ -140,11 +140,6 @@ class Judge:
             ),
             call_id=call.id,
         )
-
-
-def judged_id(ledger: Ledger, said: CallWindow) -> str:
-    """The call that a window is of."""
-    return next((call_id for call_id, window in ledger.windows.items() if window is said), "")
 
 
 def _spans(pieces: list[Range]) -> tuple[Span, ...]:

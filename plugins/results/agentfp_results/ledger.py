@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from agentfp.plugin import Event
+from agentfp_results.clock import now_of, window_of
 from agentfp_results.events import CallWindow, Clock, Coverage, Dispatched, Facts, PeriodJudged, ZoneAnswered, ZoneAsked
+from agentfp_results.grammar import Range
 
 PLUGIN = "results"
 MEMO_EVENTS = (
@@ -42,11 +44,13 @@ class Ledger:
     Attributes:
         clock: of the current turn; None before it is read.
         zone: what the person answered in an earlier turn, or in this one.
+        now: the clock's now in nanoseconds.
+        bound: periods of the person that calls of this turn were sent with.
         coverage, periods, facts: the rows, in order.
         assumed: rows of another plugin: arguments that nobody gave.
         windows: of the open batch: the window of each call.
         late: of the open batch: calls that were made later than the turn's now.
-        whose: of the turn: where the value of an argument of a call comes from.
+        whose: of the open batch: where the value of an argument of a call comes from.
         zone_answers: of the open batch: what was answered to the question of a zone.
         judged: of the open batch: calls whose results were read.
     """
@@ -60,7 +64,9 @@ class Ledger:
         self.facts: list[Row] = []
         self.assumed: list[Row] = []
         self.clocks: list[tuple[int, Clock]] = []
-        self.turn_windows: list[tuple[int, CallWindow]] = []
+        self.now = 0
+        self.bound: dict[Range, None] = {}
+        self._bound_now: list[Range] = []
         self._at = (0, 0)
         self.handlers: Mapping[str, Callable[[Event, Any], None]] = {
             "agentfp.agent.iteration_start": self._begin,
@@ -96,8 +102,9 @@ class Ledger:
         if (event.turn, event.iteration) != self._at:
             if event.turn != self._at[0]:
                 self.clock = None
-                self.turn_windows = []
-            self.whose = {}
+                self.bound, self._bound_now = {}, []
+            self.bound.update(dict.fromkeys(self._bound_now))
+            self.whose, self._bound_now = {}, []
             self._at = (event.turn, event.iteration)
             self._new_batch()
         try:
@@ -118,6 +125,7 @@ class Ledger:
 
     def _clock(self, event: Event, said: Clock) -> None:
         self.clock = said
+        self.now = now_of(said)
         self.clocks.append((event.turn, said))
 
     def _zone_asked(self, event: Event, said: ZoneAsked) -> None:
@@ -128,7 +136,9 @@ class Ledger:
 
     def _window(self, event: Event, said: CallWindow) -> None:
         self.windows[event.call_id or ""] = said
-        self.turn_windows.append((event.iteration, said))
+        window = window_of(said.person) if said.how == "bound" else None
+        if window is not None:
+            self._bound_now.append(window)
 
     def _dispatched(self, event: Event, said: Dispatched) -> None:
         self.late[event.call_id or ""] = said

@@ -126,9 +126,9 @@ def _lines(limits: tuple[Limit, ...]) -> list[str]:
 
 def _period_line(read: PeriodRead, zone: str | None) -> str:
     queried = " to ".join([local(end, zone) for end in read.queried])
-    held = "not known" if read.held is None else " to ".join([local(end, zone) for end in read.held])
-    at = "" if read.read_at is None else f", read at {local(read.read_at, zone)}"
-    return f"Period: {read.tool} read {queried}; held is {held}{at}"
+    held = "is not known to hold it" if read.held is None else f"holds {' to '.join([local(end, zone) for end in read.held])}"
+    at = "" if read.read_at is None else f", as read at {local(read.read_at, zone)}"
+    return f"Period: {read.tool} looked at {queried}; its source {held}{at}"
 
 
 def _flat(text: str) -> str:

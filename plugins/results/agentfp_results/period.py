@@ -31,6 +31,11 @@ class ToolPeriod:
         max_range: the longest period that it takes.
         granularity: the distance of its readings.
         filters_to_asked: what it was asked for beyond the period it filters out by itself.
+
+    Attributes:
+        arguments: the arguments that say the period, each once.
+        argument: the one that stands for it.
+        needs_zone: whether one of its forms cannot be read without a zone.
     """
 
     forms: tuple[Form, ...]
@@ -39,16 +44,15 @@ class ToolPeriod:
     max_range: Length | None = None
     granularity: Length | None = None
     filters_to_asked: bool = False
+    arguments: tuple[str, ...] = dataclasses.field(init=False)
+    argument: str = dataclasses.field(init=False)
+    needs_zone: bool = dataclasses.field(init=False)
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments that say the period, each once."""
-        return tuple(dict.fromkeys([name for form in self.forms for name in form.arguments]))
-
-    @property
-    def argument(self) -> str:
-        """The argument that stands for the period."""
-        return self.forms[0].arguments[0]
+    def __post_init__(self) -> None:
+        names = tuple(dict.fromkeys([name for form in self.forms for name in form.arguments]))
+        object.__setattr__(self, "arguments", names)
+        object.__setattr__(self, "argument", names[0])
+        object.__setattr__(self, "needs_zone", any(form.needs_zone for form in self.forms))
 
 
 def spelled(spelling: str, argument: str, zone: str | None = None) -> Form:

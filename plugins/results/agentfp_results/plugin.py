@@ -261,7 +261,7 @@ class Results(Plugin):
             ledger: Ledger = run.memo(self)
             if call.id in ledger.judged:
                 continue
-            judge = judge or Judge(run, ledger, self._clock(run) if self.settings.clock else None)
+            judge = judge or Judge(run, ledger, timed=self.settings.clock)
             text = judge.judge(call, data, period)
             if text and not result.withheld:
                 notes[call.id] = Note(text)

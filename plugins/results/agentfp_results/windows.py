@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from agentfp.plugin import Allow, AskField, AskPerson, CallView, Deny, Run
-from agentfp_results.clock import now_of, reading_of, span_of, window_of
+from agentfp_results.clock import span_of, window_of
 from agentfp_results.conversion import STEP, Converted, Refused, convert, read_back, says_something, skipped
 from agentfp_results.events import CallWindow, Clock, Dispatched, How, WhyNot, ZoneAnswered, ZoneAsked
 from agentfp_results.forms import Form, Lookback, Reading, Window, as_range
@@ -58,7 +58,8 @@ class Windows:
                     verdicts[call.id] = found
                     continue
                 filled = found
-            filled = {**filled, **self._zone_argument(period, {**arguments, **filled})}
+            if period.needs_zone:
+                filled = {**filled, **self._zone_argument(period, {**arguments, **filled})}
             if filled:
                 verdicts[call.id] = Allow({**arguments, **filled}, origin="person")
         return verdicts
@@ -74,11 +75,7 @@ class Windows:
         control = window_of(self._clock.window)
         if control is not None:
             found[control] = None
-        for iteration, said in self._ledger.turn_windows:
-            bound = window_of(said.person) if said.how == "bound" and iteration != self._run.iteration else None
-            if bound is not None:
-                found[bound] = None
-        return found
+        return {**found, **self._ledger.bound}
 
     def _say(self, call: CallView, period: ToolPeriod, arguments: Mapping[str, Any], window: Range) -> Mapping[str, Any] | Deny:
         converted = convert(window, period, self._reading(period, arguments))
@@ -91,7 +88,7 @@ class Windows:
         return converted.arguments
 
     def _file_filled(self, call: CallView, period: ToolPeriod, window: Range, converted: Converted) -> None:
-        now = now_of(self._clock)
+        now = self._ledger.now
         self._run.emit(
             CallWindow(
                 call.name,
@@ -120,9 +117,9 @@ class Windows:
 
     def _reading(self, period: ToolPeriod, arguments: Mapping[str, Any]) -> Reading:
         for form in period.forms:
-            if form.zone is not None and zone(arguments.get(form.zone)) is not None:
-                return Reading(now_of(self._clock), zone(arguments[form.zone]))
-        return reading_of(self._clock, self._zone_name())
+            if form.zone is not None and arguments.get(form.zone) is not None and zone(arguments[form.zone]) is not None:
+                return Reading(self._ledger.now, zone(arguments[form.zone]))
+        return Reading(self._ledger.now, zone(self._zone_name()))
 
     def _zone_missing(self, period: ToolPeriod, arguments: Mapping[str, Any], *, writing: bool) -> bool:
         """Whether no time can be told before the person said their zone."""
@@ -143,6 +140,7 @@ class Windows:
 
     def ask_zone(self, calls: list[Timed]) -> Verdicts | AskPerson:
         """Ask the person's zone where a call needs it; refuse a time that the zone's clocks skip."""
+        calls = [timed for timed in calls if timed.period.needs_zone]
         needing = [timed for timed in calls if self._needs_zone(timed)]
         verdicts: Verdicts = {}
         if needing:
@@ -197,7 +195,7 @@ class Windows:
             if found is not None and isinstance(found[0], Length):
                 if wall_clock is None:
                     wall_clock = of_datetime(self._run.now().astimezone(datetime.UTC))
-                drift = wall_clock - now_of(self._clock)
+                drift = wall_clock - self._ledger.now
                 if abs(drift) > (period.granularity.ns if period.granularity is not None else STEP):
                     redrawn = self._redrawn(said, period, arguments, found) if said is not None and said.how == "filled" else None
                     outcome: Literal["redrawn", "shifted"] = "shifted" if redrawn is None else "redrawn"
@@ -217,7 +215,7 @@ class Windows:
             self._run.emit(said, call_id=call.id)
             return
         window, form = found
-        sent = as_range(window, now_of(self._clock))
+        sent = as_range(window, self._ledger.now)
         argument = form.arguments[0]
         whose, matched = self._ledger.whose.get((call.id, argument), ("model", None))
         only = next(iter(windows)) if len(windows) == 1 else None
@@ -228,6 +226,7 @@ class Windows:
             how, by, person = "bound", "quote" if matched == "quote" else "value", sent
         elif only is not None:
             how, by, person = ("bound", "value", sent) if only == sent else ("model-chosen", None, only)
+        span = span_of(sent)
         self._run.emit(
             CallWindow(
                 call.name,
@@ -235,11 +234,11 @@ class Windows:
                 argument=argument,
                 form=form.kind,
                 by=by,
-                asked=span_of(sent),
-                person=span_of(person),
-                sent=span_of(sent),
+                asked=span,
+                person=span if person == sent else span_of(person),
+                sent=span,
                 lookback=window.text() if isinstance(window, Length) else None,
-                partly_beyond_retention=period.retention is not None and sent.start < now_of(self._clock) - period.retention.ns,
+                partly_beyond_retention=period.retention is not None and sent.start < self._ledger.now - period.retention.ns,
             ),
             call_id=call.id,
         )
@@ -248,7 +247,7 @@ class Windows:
         self, said: CallWindow, period: ToolPeriod, arguments: Mapping[str, Any], found: tuple[Window, Form]
     ) -> dict[str, Any] | None:
         """The same window in the first form that does not count from now; None where no form holds it."""
-        window = window_of(said.person) or as_range(found[0], now_of(self._clock))
+        window = window_of(said.person) or as_range(found[0], self._ledger.now)
         others = {name: value for name, value in arguments.items() if name not in found[1].arguments}
         for form in period.forms:
             written = None if isinstance(form, Lookback) else form.write(window, self._reading(period, arguments))

@@ -89,7 +89,7 @@ async def test_a_time_that_is_none_is_refused_by_name(options: Any, words: str) 
 
 
 def test_a_zone_of_the_settings_is_checked_too() -> None:
-    with pytest.raises(ConfigError, match="'zone'.*IANA"):
+    with pytest.raises(ConfigError, match=r"'zone'.*IANA"):
         Results(zone="+05:30")
 
 
@@ -111,7 +111,7 @@ async def test_the_zone_is_asked_for_where_a_call_needs_it_and_the_clock_has_it_
     assert sent.start == "2027-03-04T08:15:00Z"
     assert [clock.zone_source for clock in result.record.of(Clock)] == ["unknown"]
 
-    after = Agent(ScriptedModel([call("what_time"), "Done."]), tools=[what_time], plugins=[Results()], clock=StepClock(NOON))
+    after = agent([call("what_time"), "Done."], [what_time])
     result = await after.run("And now?", history=result.history)
     assert [clock.zone_source for clock in Results.clocks(result).values()] == ["unknown", "answered"]
     assert time_of(result)["zone"] == "Europe/Paris"
@@ -144,7 +144,7 @@ async def test_a_time_that_the_zone_skips_is_refused() -> None:
     assert results(result) == ["window of local_log: the clocks of the zone skip that time (dst-gap). The call did not run."]
 
 
-# --- a window ------------------------------------------------------------------------------------------------------------------------------
+# --- a window -------------------------------------------------------------------------------------------------------------
 
 WINDOW = {"from": "2027-03-04T11:00:00Z", "to": NOW}
 FORMS = period(Lookback("back"), Joined("between"), granularity="1m")
@@ -153,7 +153,7 @@ FORMS = period(Lookback("back"), Joined("between"), granularity="1m")
 @tool(metadata=FORMS)
 async def readings(back: str = "", between: str = "") -> str:
     """Readings."""
-    return f"{back or between or 'all'}"
+    return back or between or "all"
 
 
 def timed(**more: Any) -> dict[str, Any]:

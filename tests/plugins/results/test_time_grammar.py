@@ -259,7 +259,7 @@ def test_a_range_up_to_now_is_a_look_back() -> None:
     assert (found.arguments, found.rounded, found.widened) == ({"l": "40m"}, False, False)
 
 
-@given(st.datetimes(datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 30), timezones=st.just(datetime.UTC)))
+@given(st.datetimes(timezones=st.just(datetime.UTC)))
 def test_an_instant_reads_back_as_it_was_written(moment: datetime.datetime) -> None:
     ns = at(moment.isoformat().replace("+00:00", "Z"))
     back = instant(iso(ns, step=1), strict=True)
