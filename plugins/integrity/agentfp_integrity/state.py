@@ -142,7 +142,7 @@ class State:
 
     def _finding(self, event: Event, payload: Any) -> None:
         subjects = tuple(sorted((row.kind, row.id) for row in payload.subjects))
-        self.found.add((payload.kind, payload.seam, subjects, payload.predicate))
+        self.found.add((payload.kind, payload.seam, subjects, payload.predicate, payload.advisory))
 
 
 STEPS: Mapping[str, Callable[[State, Event, Any], None]] = {
