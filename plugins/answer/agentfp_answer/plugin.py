@@ -12,7 +12,7 @@ from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Message, Plugi
 from agentfp_answer.assessing import assess
 from agentfp_answer.claims import ClaimSpec, Facts, check_claims
 from agentfp_answer.covering import coverage_of, limits_text
-from agentfp_answer.envelopes import envelopes_of, parse
+from agentfp_answer.envelopes import envelopes_of, holds_envelopes, parse
 from agentfp_answer.errors import AnswerValidationError
 from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
 from agentfp_answer.line import standing_line
@@ -152,8 +152,9 @@ class Answer(Plugin):
         verdicts = {}
         for call in batch.calls:
             result = batch.results.get(call.id)
-            if result is None or call.id not in pending or '"af_' not in result.content:
-                continue
+            known = pending.get(call.id)
+            if result is None or known is None or holds_envelopes(known.private) or '"af_' not in result.content:
+                continue  # what this package made is written for the model already
             data = parse(result.content)
             read = served(data)
             if read is not data and envelopes_of(result.content):
