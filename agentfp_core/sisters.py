@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping
 
 from agentfp_core.errors import nearest
 
-PLUGINS: Mapping[str, str] = {name: f"agentfp-{name}" for name in ("answer", "artifacts", "evidence", "findings", "integrity", "permissions")}
+PLUGINS: Mapping[str, str] = {
+    name: f"agentfp-{name}" for name in ("answer", "artifacts", "evidence", "findings", "integrity", "permissions")
+}
 """Distributions by the plugin that they bring."""
 PROVIDERS: Mapping[str, str] = {name: f"agentfp-{name}" for name in ("anthropic", "bedrock", "gemini", "local", "ollama", "openai")} | {
     "openai-chat": "agentfp-openai",

@@ -33,7 +33,7 @@ class ClaimSpec(pydantic.BaseModel):
 
     entity: str = pydantic.Field(min_length=1)
     field: str = pydantic.Field(min_length=1)
-    round: int | None = pydantic.Field(None, ge=0, le=12, strict=True)
+    round: int | None = pydantic.Field(default=None, ge=0, le=12, strict=True)
 
     @pydantic.field_validator("entity", "field")
     @classmethod
