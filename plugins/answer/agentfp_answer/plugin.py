@@ -16,7 +16,7 @@ from agentfp_answer.envelopes import envelopes_of, holds_envelopes, parse
 from agentfp_answer.errors import AnswerValidationError
 from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
 from agentfp_answer.line import standing_line
-from agentfp_answer.reading import READ, Reading
+from agentfp_answer.reading import LISTENED, Reading
 from agentfp_answer.reports import AnswerCoverage, Assessment, ClaimReport, ValidationReport
 from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of, validated_event, validation_of
 from agentfp_answer.settings import a_validation
@@ -30,7 +30,7 @@ class Answer(Plugin):
     name = "answer"
     version = "0.1.0"
     events = EVENTS
-    memo_events = READ
+    memo_events = LISTENED
 
     class Settings(Plugin.Settings):
         """Settings of the answer plugin."""

@@ -21,7 +21,7 @@ from agentfp_integrity.leaves import offered
 from agentfp_integrity.ledger import Ledger
 from agentfp_integrity.reports import CheckReport
 from agentfp_integrity.settings import IntegritySettings, grounds_of
-from agentfp_integrity.state import STEPS, State
+from agentfp_integrity.state import LISTENED, State
 
 _log = logging.getLogger("agentfp.integrity")
 
@@ -32,7 +32,7 @@ class Integrity(Plugin):
     name = "integrity"
     version = "0.1.0"
     events = EVENTS
-    memo_events = (*(name for name in STEPS if name != "agentfp.answer.claim"), "agentfp.answer.*")
+    memo_events = LISTENED
 
     class Settings(IntegritySettings):
         """Settings of the integrity plugin."""

@@ -161,3 +161,7 @@ STEPS: Mapping[str, Callable[[State, Event, Any], None]] = {
     "agentfp.integrity.finding": State._finding,
 }
 """What each event does."""
+
+_OTHERS = ("answer", "evidence")
+LISTENED = tuple(dict.fromkeys(f"agentfp.{name.split('.')[1]}.*" if name.split(".")[1] in _OTHERS else name for name in STEPS))
+"""What the memo listens to. Of other distributions whole domains: a version of theirs need not have every event."""
