@@ -9,6 +9,7 @@ from agentfp_answer.raw import masked
 from agentfp_answer.reading import Row, Turn
 
 ROW = "agentfp.inputs.argument"
+REWRITTEN = "agentfp.inputs.rewritten"
 _PERSON = "kernel"
 """Files the arguments that a person put in while approving a call."""
 _OWN = "inputs"
@@ -19,6 +20,11 @@ def argument_rows(turn: Turn) -> list[Row]:
     """The last row of each argument of each call."""
     latest = {(row.call_id, str(row.data.get("argument"))): row for row in turn.of(ROW)}
     return list(latest.values())
+
+
+def rewritten_rows(turn: Turn) -> dict[tuple[str | None, str], Row]:
+    """What the layer over arguments itself says of changed ones: the last row of each argument of each call."""
+    return {(row.call_id, str(row.data.get("argument"))): row for row in turn.of(REWRITTEN)}
 
 
 def rewritten(turn: Turn, ruled: list[Row]) -> Iterator[tuple[int, Row, bool]]:

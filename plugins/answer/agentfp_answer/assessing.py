@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentfp_answer.arguments import argument_rows, rewritten
+from agentfp_answer.arguments import argument_rows, rewritten, rewritten_rows
 from agentfp_answer.envelopes import Envelope, envelopes_of, may_declare
 from agentfp_answer.hiding import hidden
 from agentfp_answer.raw import masked, number, text, texts
@@ -15,6 +15,8 @@ from agentfp_answer.shapes import Shape, shape_of
 from agentfp_answer.table import PERIODS, REASONS
 
 MOST_WITNESSES = 20
+ASKING = ("inputs", "results")
+"""Plugins whose questions are about what a call is made with: its arguments, and the person's time zone."""
 SETTLED = ("success", "partial", "absent")
 _WORDS: Mapping[Standing, Value] = {
     "ask": "unknown",
@@ -114,7 +116,8 @@ class _Assessing:
         listed = pause.data.get("questions")
         questions = [question for question in listed if isinstance(question, dict)] if isinstance(listed, list) else []
         for index, question in enumerate(questions):
-            self.fire("argument-asked" if question.get("plugin") == "inputs" else "asked", pause, f"/questions/{index}")
+            about = "argument-asked" if question.get("plugin") in ASKING else "asked"
+            self.fire(about, pause, f"/questions/{index}")
         if not questions:
             self.fire("asked", pause)
 
@@ -141,7 +144,11 @@ class _Assessing:
                 self.fire("argument-read", row, "/reading")
             elif source == "result" and data.get("set_aside") is not None:
                 self.fire("value-contingent", row, "/set_aside")
-        for seq, row, kept in rewritten(self.turn, ruled):
+        told = rewritten_rows(self.turn)
+        for row in told.values():
+            if row.data.get("origin") is None:
+                self.fire("argument-assumed", row, "/by")
+        for seq, row, kept in rewritten(self.turn, [row for row in ruled if (row.call_id, str(row.data.get("argument"))) not in told]):
             if kept:
                 self.fire("argument-assumed", Row(seq, "agentfp.hook.verdict", row.call_id, {}), "/arguments")
             else:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import pydantic
 
-from agentfp_answer.envelopes import Envelope, envelopes_of
-from agentfp_answer.reading import Reading, Result
+from agentfp_answer.envelopes import Envelope, envelopes_of, parse
+from agentfp_answer.raw import text
+from agentfp_answer.reading import Reading, Result, Row
 from agentfp_answer.reports import ClaimReport
 
 _FIELD = re.compile(r"\{answer\.([^{}]+)\}")
@@ -33,7 +34,7 @@ class ClaimSpec(pydantic.BaseModel):
 
     entity: str = pydantic.Field(min_length=1)
     field: str = pydantic.Field(min_length=1)
-    round: int | None = pydantic.Field(None, ge=0, le=12, strict=True)
+    round: int | None = pydantic.Field(default=None, ge=0, le=12, strict=True)
 
     @pydantic.field_validator("entity", "field")
     @classmethod
@@ -84,7 +85,10 @@ class Facts:
             if result.seq in reading.minted or result.tool in trusted:
                 for fact in facts_of(result):
                     found.setdefault((fact.entity, fact.field), []).append(fact)
-        return cls(found)
+        for row in reading.stated:
+            for fact in _rows(row):
+                found.setdefault((fact.entity, fact.field), []).append(fact)
+        return cls({key: sorted(facts, key=lambda fact: fact.seq) for key, facts in found.items()})
 
 
 def facts_of(result: Result) -> Iterator[Fact]:
@@ -106,6 +110,15 @@ def _stated(result: Result, envelope: Envelope) -> Iterator[Fact]:
                 yield Fact(_key(row["entity"]), name, value, result.seq, result.tool, result.call_id, when)
     for point in data.get("series") or ():
         yield Fact(_key(point["entity"]), str(point["metric"]), point["value"], result.seq, result.tool, result.call_id, point["t"])
+
+
+def _rows(row: Row) -> Iterator[Fact]:
+    """The facts on a row of the plugin over results; it files those only that it may believe."""
+    listed = row.data.get("facts")
+    for data in listed if isinstance(listed, list) else ():
+        if isinstance(data, dict) and isinstance(data.get("entity"), str) and isinstance(data.get("field"), str):
+            value = parse(data["value"]) if isinstance(data.get("value"), str) else None
+            yield Fact(data["entity"], data["field"], value, row.seq, text(row.data.get("tool")), row.call_id, data.get("measured_at"))
 
 
 def check_claims(claims: Mapping[str, ClaimSpec], answer: Any, facts: Facts) -> list[ClaimReport]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agentfp_answer.arguments import argument_rows
+from agentfp_answer.arguments import argument_rows, rewritten_rows
 from agentfp_answer.assessing import counts
 from agentfp_answer.envelopes import envelopes_of, may_declare
 from agentfp_answer.items import Item, merged
@@ -49,11 +49,12 @@ def coverage_of(reading: Reading) -> AnswerCoverage:
 
 def _assumed(reading: Reading) -> tuple[AssumedValue, ...]:
     turn, found = reading.turn, []
+    changed = rewritten_rows(turn)
     for row in argument_rows(turn):
-        if row.data.get("source") != "default":
+        if row.data.get("source") != "default" or (row.call_id, str(row.data.get("argument"))) in changed:
             continue
         value = text(row.data.get("value"))
-        hidden = value in (HIDDEN, "[REDACTED]")
+        hidden = row.data.get("hidden") is True or value in (HIDDEN, "[REDACTED]")
         tool = turn.started.get(row.call_id or "") or text(row.data.get("tool"))
         found.append(AssumedValue(tool, str(row.data.get("argument")), HIDDEN if hidden else value, hidden))
     return tuple(found)

@@ -12,6 +12,7 @@ from agentfp_answer.periods import Period, read_period
 from agentfp_answer.semantics import faults_of
 from agentfp_answer.wire import ABSENT, COVERAGE, ENVELOPES, MARKERS, MAX_DEPTH, SEMANTICS
 
+_BESIDE = f'{{"{ENVELOPES}"'
 EnvelopeKind: TypeAlias = Literal["absence", "coverage", "semantics"]
 
 
@@ -49,9 +50,14 @@ class Envelope:
         return bool(self.not_checked or self.cannot_cover)
 
 
+def holds_envelopes(private: str | None) -> bool:
+    """Whether declarations stand beside a result."""
+    return private is not None and private.startswith(_BESIDE)
+
+
 def may_declare(content: str, private: str | None) -> bool:
     """Whether a result may hold a declaration; looks at the text only, so that other results cost next to nothing."""
-    return (private is not None and private.startswith(f'{{"{ENVELOPES}"')) or (content.startswith("{") and '"af_' in content)
+    return holds_envelopes(private) or (content.startswith("{") and '"af_' in content)
 
 
 def parse(text: str) -> Any:
@@ -69,7 +75,7 @@ def envelopes_of(content: str, private: str | None = None) -> tuple[Envelope, ..
         content: the tool's own result.
         private: what stands beside it.
     """
-    if private is not None and private.startswith(f'{{"{ENVELOPES}"'):
+    if private is not None and holds_envelopes(private):
         held = parse(private)
         listed = held.get(ENVELOPES) if isinstance(held, dict) else None
         if isinstance(listed, list):

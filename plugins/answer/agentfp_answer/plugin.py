@@ -12,11 +12,11 @@ from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Message, Plugi
 from agentfp_answer.assessing import assess
 from agentfp_answer.claims import ClaimSpec, Facts, check_claims
 from agentfp_answer.covering import coverage_of, limits_text
-from agentfp_answer.envelopes import envelopes_of, parse
+from agentfp_answer.envelopes import envelopes_of, holds_envelopes, parse
 from agentfp_answer.errors import AnswerValidationError
 from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
 from agentfp_answer.line import standing_line
-from agentfp_answer.reading import READ, Reading
+from agentfp_answer.reading import LISTENED, Reading
 from agentfp_answer.reports import AnswerCoverage, Assessment, ClaimReport, ValidationReport
 from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of, validated_event, validation_of
 from agentfp_answer.settings import a_validation
@@ -30,7 +30,7 @@ class Answer(Plugin):
     name = "answer"
     version = "0.1.0"
     events = EVENTS
-    memo_events = READ
+    memo_events = LISTENED
 
     class Settings(Plugin.Settings):
         """Settings of the answer plugin."""
@@ -152,8 +152,9 @@ class Answer(Plugin):
         verdicts = {}
         for call in batch.calls:
             result = batch.results.get(call.id)
-            if result is None or call.id not in pending or '"af_' not in result.content:
-                continue
+            known = pending.get(call.id)
+            if result is None or known is None or holds_envelopes(known.private) or '"af_' not in result.content:
+                continue  # what this package made is written for the model already
             data = parse(result.content)
             read = served(data)
             if read is not data and envelopes_of(result.content):

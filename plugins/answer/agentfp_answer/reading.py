@@ -70,6 +70,7 @@ class Turn:
 
 PLAIN = (
     "agentfp.inputs.argument",
+    "agentfp.inputs.rewritten",
     "agentfp.results.period",
     "agentfp.findings.contingent",
     "agentfp.findings.conflict",
@@ -89,6 +90,7 @@ class Reading:
     Args:
         turn: the turn that goes on, or the last.
         described: results of the whole conversation that state facts.
+        stated: facts that another plugin has read out of results and put on the record.
         minted: seqs of ``described`` that a tool's author made in this process, as a live run saw.
         rows_at: where tools' results hold their rows, by tool.
         armed: what was declared last, as the event says it.
@@ -97,6 +99,7 @@ class Reading:
 
     turn: Turn = field(default_factory=Turn)
     described: list[Result] = field(default_factory=list)
+    stated: list[Row] = field(default_factory=list)
     minted: set[int] = field(default_factory=set)
     rows_at: dict[str, str] = field(default_factory=dict)
     armed: dict[str, Any] = field(default_factory=dict)
@@ -186,6 +189,9 @@ class Reading:
     def _plain(self, event: Event, payload: Any) -> None:
         self.turn.rows.setdefault(event.name, []).append(_row(event))
 
+    def _facts(self, event: Event, payload: Any) -> None:
+        self.stated.append(_row(event))
+
     def _of_draft(self, event: Event, payload: Any) -> None:
         self.turn.draft.setdefault(event.name, []).append(_row(event))
 
@@ -212,9 +218,15 @@ STEPS: Mapping[str, Callable[[Reading, Event, Any], None]] = {
     "agentfp.answer.drafted": Reading._sent_back,
     "agentfp.answer.armed": Reading._armed,
     "agentfp.answer.declared": Reading._declared,
+    "agentfp.results.facts": Reading._facts,
     **dict.fromkeys(PLAIN, Reading._plain),
     **dict.fromkeys(OF_DRAFT, Reading._of_draft),
 }
 """What each event does; all others are passed over."""
 
 READ = tuple(STEPS)
+"""Every event that is read."""
+
+_OTHERS = ("evidence", "findings", "inputs", "results", "skill", "skills", "time")
+LISTENED = tuple(dict.fromkeys(f"agentfp.{name.split('.')[1]}.*" if name.split(".")[1] in _OTHERS else name for name in READ))
+"""What the memo listens to. Of other distributions whole domains: a version of theirs need not have every event."""

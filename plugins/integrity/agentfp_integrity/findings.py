@@ -84,8 +84,8 @@ class Finding:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes two findings of a run the same one."""
-        return self.kind, self.seam, tuple(sorted(self.subjects)), self.predicate
+        """What makes two findings of a turn the same one; a place to look does not hide a fault at the same place."""
+        return self.kind, self.seam, tuple(sorted(self.subjects)), self.predicate, self.advisory
 
     def __str__(self) -> str:
         return self.message

@@ -21,7 +21,7 @@ from agentfp_integrity.leaves import offered
 from agentfp_integrity.ledger import Ledger
 from agentfp_integrity.reports import CheckReport
 from agentfp_integrity.settings import IntegritySettings, grounds_of
-from agentfp_integrity.state import STEPS, State
+from agentfp_integrity.state import LISTENED, State
 
 _log = logging.getLogger("agentfp.integrity")
 
@@ -32,7 +32,7 @@ class Integrity(Plugin):
     name = "integrity"
     version = "0.1.0"
     events = EVENTS
-    memo_events = (*(name for name in STEPS if name != "agentfp.answer.claim"), "agentfp.answer.*")
+    memo_events = LISTENED
 
     class Settings(IntegritySettings):
         """Settings of the integrity plugin."""
@@ -254,7 +254,7 @@ class Integrity(Plugin):
             sources = declared[call.name].arguments_from if call.name in declared else ()
             result = batch.results.get(call.id)
             settled = result is not None and result.ran and result.outcome in ("success", "partial", "absent")
-            empty = lookups.is_empty(result.outcome, result.real) if sources and settled and result is not None else None
+            empty = lookups.is_empty(result.outcome, result.real, result.value) if sources and settled and result is not None else None
             if empty is not True:
                 ledger.note(lookups.KIND, "write", "not-applicable" if empty is None else "checked-pass")
                 continue
@@ -321,8 +321,10 @@ class Integrity(Plugin):
         self._note(run, ledger, check, seam, "checked-fail" if found else "checked-pass", found)
 
     def _note(self, run: Run[Any], ledger: Ledger, check: str, seam: str, disposition: Disposition, found: list[Finding]) -> None:
-        at_ms = run.clock.time_ns() // 1_000_000 if found else 0
-        ledger.note(check, seam, disposition, at_ms=at_ms)
+        if not found:
+            ledger.note(check, seam, disposition)
+            return
+        ledger.note(check, seam, disposition, at_ms=run.clock.time_ns() // 1_000_000)
         known = run.memo(self).found
         for finding in found:
             if finding.identity not in known:

@@ -142,7 +142,7 @@ class State:
 
     def _finding(self, event: Event, payload: Any) -> None:
         subjects = tuple(sorted((row.kind, row.id) for row in payload.subjects))
-        self.found.add((payload.kind, payload.seam, subjects, payload.predicate))
+        self.found.add((payload.kind, payload.seam, subjects, payload.predicate, payload.advisory))
 
 
 STEPS: Mapping[str, Callable[[State, Event, Any], None]] = {
@@ -161,3 +161,7 @@ STEPS: Mapping[str, Callable[[State, Event, Any], None]] = {
     "agentfp.integrity.finding": State._finding,
 }
 """What each event does."""
+
+_OTHERS = ("answer", "evidence")
+LISTENED = tuple(dict.fromkeys(f"agentfp.{name.split('.')[1]}.*" if name.split(".")[1] in _OTHERS else name for name in STEPS))
+"""What the memo listens to. Of other distributions whole domains: a version of theirs need not have every event."""

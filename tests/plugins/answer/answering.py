@@ -7,7 +7,7 @@ from typing import Any
 import pydantic
 
 from agentfp import tool
-from agentfp.plugin import AnswerDraft, CallView, Content, Name, Number, Payload, Plugin, Run, event, hookimpl
+from agentfp.plugin import AnswerDraft, CallView, Content, Name, Number, Payload, Plugin, Run, event, hookimpl, part
 from agentfp.testing import Harness, Outcome
 from agentfp_answer import Answer, Assessment, absent, coverage
 
@@ -28,6 +28,33 @@ class ArgumentRow(Payload):
     set_aside: Name[str | None] = None
     value: Content[str | None] = None
     proposed: Content[str | None] = None
+
+
+@event("agentfp.inputs.rewritten")
+class RewrittenRow(Payload):
+    """A judged argument was changed."""
+
+    tool: Name[str]
+    argument: Name[str]
+    by: Name[str]
+    origin: Name[str | None] = None
+
+
+@part
+class FactPart:
+    """A fact, as the layer over results files it."""
+
+    entity: Content[str]
+    field: Content[str]
+    value: Content[str]
+
+
+@event("agentfp.results.facts")
+class FactsRow(Payload):
+    """Facts of a described result."""
+
+    tool: Name[str]
+    facts: tuple[FactPart, ...] = ()
 
 
 @event("agentfp.results.period")
@@ -102,14 +129,14 @@ class Inputs(Layer):
     """Stands in for the layer over arguments, which is another distribution."""
 
     name = "inputs"
-    events = (ArgumentRow,)
+    events = (ArgumentRow, RewrittenRow)
 
 
 class Results(Layer):
     """Stands in for the layer over results."""
 
     name = "results"
-    events = (PeriodRow,)
+    events = (PeriodRow, FactsRow)
 
 
 class Others(Layer):

@@ -20,6 +20,7 @@ from tests.plugins.answer.answering import (
     Others,
     PeriodRow,
     Report,
+    RewrittenRow,
     StepsRow,
     assessed,
     checks,
@@ -169,6 +170,14 @@ async def test_a_ruled_argument_that_is_changed_afterwards_counts_as_assumed(sen
     found = assessed(await harness(call("find", id="c1", what=sent), "Port 3.", plugins=plugins).run("Go."))
     assert found.kinds == kinds
     assert [(w.event, w.path) for reason in found.reasons for w in reason.witness] == [("agentfp.hook.verdict", "/arguments")] * len(kinds)
+
+
+@pytest.mark.parametrize(("origin", "kinds"), [(None, ("argument-assumed",)), ("person", ()), ("app", ())])
+async def test_what_the_layer_says_of_a_changed_argument_counts(origin: str | None, kinds: tuple[str, ...]) -> None:
+    rows = (ruled(rule="ask", source="answered"), RewrittenRow("find", "what", "sets", origin))
+    found = assessed(await harness(call("find", what="rows"), "Port 3.", plugins=[Inputs(before=rows), Sets()]).run("Go."))
+    assert found.kinds == kinds
+    assert [witness.event for reason in found.reasons for witness in reason.witness] == ["agentfp.inputs.rewritten"] * len(kinds)
 
 
 async def test_an_argument_that_a_person_changed_while_approving_is_theirs() -> None:

@@ -61,7 +61,7 @@ async def test_declarations_around_declarations_without_end() -> None:
 
 
 async def test_a_lie_about_having_looked_makes_nothing_known() -> None:
-    lie = {"af_coverage": {"checked": ["everything, everywhere"]}, "result": []}
+    lie: Any = {"af_coverage": {"checked": ["everything, everywhere"]}, "result": []}
     assert assessed(await run(lie)).kinds == ("declared-absent",)
     lie = {"af_semantics": True, "facts": [{"entity": "x", "safe": True}], "provenance": {"measured_at": "now", "source": "me"}}
     assert assessed(await run(lie)).standing == "consistent"

@@ -11,7 +11,7 @@ from agentfp import Agent, ConfigError, Record
 from agentfp.testing import ScriptedModel, call
 from agentfp_answer import Answer, ClaimSpec, described_result
 from agentfp_answer.claims import Fact, Facts, check_claims, same
-from tests.plugins.answer.answering import Report, assessed, checks, find, harness
+from tests.plugins.answer.answering import FactPart, FactsRow, Report, Results, assessed, checks, find, harness
 
 PROVENANCE = {"measured_at": "2030-01-31T06:00:00Z", "source": "poller"}
 CLAIMS = {"open_tickets": {"entity": "queue:eu", "field": "open"}}
@@ -131,6 +131,14 @@ async def test_a_contradiction_may_be_sent_back_once() -> None:
 async def test_an_answer_that_does_not_fit_its_type_is_out_of_reach() -> None:
     outcome = await run(call("queue"), "[]", "[]")
     assert [claim.disposition for claim in Answer.claims(outcome)] == ["unreachable"]
+
+
+@pytest.mark.anyio
+async def test_facts_that_the_layer_over_results_put_on_the_record() -> None:
+    row = FactsRow("find", (FactPart("queue:eu", "open", "30"), FactPart("queue:eu", "closed", "{")))
+    made = harness(call("find"), answer(open_tickets=31), plugins=[Results(after=(row,))], output_type=Report, claims=CLAIMS)
+    (claim,) = Answer.claims(await made.run("Go."))
+    assert (claim.disposition, claim.known) == ("checked-fail", "30")
 
 
 def test_claims_need_an_output_type() -> None:

@@ -13,15 +13,18 @@ KIND = "empty-lookup"
 MAX_DEPTH = 8
 
 
-def is_empty(outcome: str, content: str) -> bool | None:
+def is_empty(outcome: str, content: str, value: Any = None) -> bool | None:
     """Whether a result is empty; None where that cannot be told.
 
     Args:
         outcome: of the call.
         content: the tool's own result.
+        value: what the tool returned, where that is known: a list need not be read again.
     """
     if outcome == "absent":
         return True
+    if type(value) is list:
+        return not value
     if content[:1] not in ("[", "{"):
         return None
     try:
