@@ -34,7 +34,7 @@ class Switched(OpenAiAgentsTurn):
 
 
 if __name__ == "__main__":
-    exporter = Counting()
+    exporter: Any = Counting()
     processor: Any = BatchTraceProcessor(exporter, max_queue_size=100_000)
     set_trace_processors([processor])
     report("openai-agents", {"off": Switched(False), "as it comes": Switched(True)}, lambda: exporter.spans)
