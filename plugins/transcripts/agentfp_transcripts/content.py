@@ -11,6 +11,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _TEXT_KEYS = ("text", "content", "refusal", "output_text", "input_text")
 _TEXT_TYPES = frozenset({"text", "input_text", "output_text", "refusal", "text-plain", "summary_text", ""})
 
+_UNSEEN = re.compile(r"image|document|file|audio|video|media|blob")
+_UNSEEN_AS = {"file": "document", "media": "document", "blob": "document"}
+"""What stands in the text for a part that has none, so that a reader of the text knows that something was there."""
+
 
 def clean_text(text: str) -> str:
     """A text that can be written as UTF-8: half characters become U+FFFD, one for one, so that positions stay."""
@@ -62,7 +66,8 @@ def _part(part: Any, skipped: Callable[[str], None] | None) -> str | None:
         return as_text(part.get("json", part.get("data")))
     if skipped is not None:
         skipped(kind or "untyped")
-    return None
+    unseen = _UNSEEN.search(kind)
+    return f"[{_UNSEEN_AS.get(unseen[0], unseen[0])}]" if unseen else None
 
 
 def result_text(content: Any, skipped: Callable[[str], None] | None = None) -> str:

@@ -42,7 +42,7 @@ def test_parts_of_a_result() -> None:
     parts = [{"type": "text", "text": "1234"}, {"type": "image", "source": {"media_type": "image/png", "path": "a.png"}}]
     steps = [*STEPS[:2], {**STEPS[2], "observation": {"results": [{"source_call_id": "c1", "content": parts}]}}, STEPS[3]]
     transcript = read_one(trajectory(steps), "atif")
-    assert transcript.messages[3].content == "1234"
+    assert transcript.messages[3].content == "1234\n[image]"
     assert "image" in transcript.problems[0]
 
 

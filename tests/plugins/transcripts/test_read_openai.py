@@ -73,7 +73,7 @@ def test_content_parts_and_what_is_no_text() -> None:
     transcript = read_one(
         [{"role": "user", "content": parts}, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}], "openai-chat"
     )
-    assert told(transcript) == [("user", "Look\nhere"), ("assistant", "No.")]
+    assert told(transcript) == [("user", "Look\n[image]\nhere"), ("assistant", "No.")]
     assert transcript.problems == ("1 part of type 'image_url' cannot be read as text",)
 
 
