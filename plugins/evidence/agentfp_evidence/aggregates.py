@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 import statistics
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from agentfp_evidence.columns import Rows, flat_numbers, is_number, rows_in
-from agentfp_evidence.context import LABELS, label_around, speaks_of
+from agentfp_evidence.columns import Rows, flat_numbers, is_number, records_of, rows_of
+from agentfp_evidence.context import LABELS, label_around, names_field, sentence_around, speaks_of
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.figures import fits
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, quantum_of, significant
+from agentfp_evidence.normalise import MAX_EXACT_DIGITS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Node, json_path
+from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, first_hit
 from agentfp_evidence.sources import Source
-from agentfp_evidence.units import PERCENT, Unit, agree, convertible, unit_of_key
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money, unit_of_key
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 MAX_AGGREGATES = 50_000
 _CERTAIN_DIGITS = 3
 _NO_RISK = 0.02
+_FIRST_ROWS = 3
+_MAX_FACTORS = 5
 _AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
 
 
@@ -43,7 +47,10 @@ class Aggregates:
 
     def __init__(self) -> None:
         self._pending: list[Source] = []
-        self._found: list[Aggregate] = []
+        self._by_unit: dict[Unit | None, list[Aggregate]] = {}
+        self._count = 0
+        self.means = 0
+        """How many means there are."""
         self.truncated = False
 
     def add(self, source: Source) -> None:
@@ -51,24 +58,55 @@ class Aggregates:
         if source.ground == "evidence":
             self._pending.append(source)
 
-    def all(self) -> list[Aggregate]:
-        """The aggregates of all results."""
+    def near(self, number: Number, low: float, high: float) -> list[Aggregate]:
+        """What measures the same as a number and lies, in the number's unit, between two bounds.
+
+        Args:
+            number: the number.
+            low: the smallest size, in the number's unit.
+            high: the largest.
+        """
+        self._read()
+        found: list[Aggregate] = []
+        for unit, aggregates in self._by_unit.items():
+            if agree(unit, number.unit) or convertible(number.unit, unit):
+                factor = _factor(unit, number)
+                first = bisect_left(aggregates, low / factor, key=_size)
+                found.extend(aggregates[first : bisect_right(aggregates, high / factor, key=_size)])
+        return found
+
+    def _read(self) -> None:
+        if not self._pending:
+            return
         for source in self._pending:
-            for i, data in enumerate(source.reading.data):
-                root: Node = None if i == 0 else (None, i)
-                if isinstance(data, (dict, list)):
-                    for rows in rows_in(data, source, root):
-                        self._take(_of_rows(rows))
-                    self._take(_of_objects(data, source, root))
+            for rows in rows_of(source):
+                self._take(_of_rows(rows))
+            for data, root in records_of(source):
+                of_text = isinstance(data, list) and any(data is table.rows for _, table in source.reading.tables if not table.is_record)
+                self._take(a for a in _of_objects(data, source, root) if a.how != "sum" or not of_text)
         self._pending.clear()
-        return self._found
+        for aggregates in self._by_unit.values():
+            aggregates.sort(key=_size)
 
     def _take(self, aggregates: Iterator[Aggregate]) -> None:
         for aggregate in aggregates:
-            if len(self._found) >= MAX_AGGREGATES:
+            if self._count >= MAX_AGGREGATES:
                 self.truncated = True
                 return
-            self._found.append(aggregate)
+            self._count += 1
+            self.means += aggregate.how == "mean"
+            self._by_unit.setdefault(aggregate.unit, []).append(aggregate)
+
+
+def _size(aggregate: Aggregate) -> float:
+    return abs(aggregate.value)
+
+
+def _factor(unit: Unit | None, number: Number) -> float:
+    """What an aggregate's value is multiplied by to be in the unit of a number."""
+    if number.unit is None or unit is None or not convertible(number.unit, unit):
+        return 1.0
+    return float(unit.factor / number.unit.factor)
 
 
 _LABEL_OF = {"sum": "sum", "difference": "difference", "mean": "mean", "median": "mean", "complement": "difference"}
@@ -82,17 +120,15 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
         number: the number.
         text: the answer, folded.
     """
-    if number.value == 0:
+    if number.value == 0 or number.digits > MAX_EXACT_DIGITS:
         return None
-    found = [a for a in aggregates.all() if fits(abs(_in_unit(a, number)), abs(number.value), number.decimals) and _may_be(a, number)]
+    size, half = abs(number.value), 0.5 * 10.0**-number.decimals * (1 + 1e-9) + 1e-12
+    label = label_around(text, number.start, number.end)
+    found = aggregates.near(number, size - half, size + half)
     if not found:
         return None
-    hows = {a.how for a in found}
-    size = abs(number.value)
-    alike = (a for a in aggregates.all() if a.how in hows and size / 10 <= abs(_in_unit(a, number)) <= size * 10)
-    rivals = Counter(a.how for a in alike if _may_be(a, number))
-    label = label_around(text, number.start, number.end)
-    lone = sum(a.how == "mean" for a in aggregates.all()) == 1  # there is nothing else that "the average" could be of
+    rivals = Counter(a.how for a in aggregates.near(number, size / 10, size * 10))
+    lone = aggregates.means == 1  # there is nothing else that "the average" could be of
     hits = [(a, _is_called(a, number, label), _is_about(a, number, label) or (lone and a.how == "mean")) for a in found]
     risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
     if significant(number) > _CERTAIN_DIGITS:
@@ -100,7 +136,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
         hits = [(a, called or a.how in sure, about or a.how in sure) for a, called, about in hits]
     hits = [h for h in hits if h[2] and (h[1] or h[0].unit == number.unit is not None)]
     if not hits:
-        return None
+        return _by_odds(aggregates, number, text, label)
     best, called, _ = max(hits, key=lambda h: (h[1], -risks[h[0].how]))
     risk = risks[best.how]
     posting = Posting(best.source, best.node)
@@ -112,15 +148,25 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     return supported(best.how, [posting], derivation)
 
 
-def _in_unit(aggregate: Aggregate, number: Number) -> float:
-    """The value of an aggregate in the unit of a number, where it converts."""
-    if number.unit is None or aggregate.unit is None or not convertible(number.unit, aggregate.unit):
-        return aggregate.value
-    return aggregate.value * float(aggregate.unit.factor / number.unit.factor)
-
-
-def _may_be(aggregate: Aggregate, number: Number) -> bool:
-    return agree(aggregate.unit, number.unit) or convertible(number.unit, aggregate.unit)
+def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> Verdict | None:
+    """A number that rows give, where few others are of its size: of a field that the sentence names, as the label says, or a sum."""
+    first, last = sentence_around(text, number.start, number.end)
+    sentence = text[first:last]
+    fit = aggregates.near(number, abs(number.value) / 2, abs(number.value) * 2)
+    kinds = {how for how, name in _LABEL_OF.items() if LABELS[name].search(label)}
+    adds_up = "sum" in kinds or not is_money(number.unit)  # a price that nothing calls a total is meant to stand somewhere
+    narrow = (
+        [a for a in fit if a.how in ("sum", "mean") and names_field(sentence, words_of_key(a.keys))] if adds_up else [],
+        [a for a in fit if a.how in kinds],
+        [a for a in fit if a.how == "sum"] if adds_up else [],
+    )
+    for chosen, risk in zip(narrow, (NARROW_RISK, NARROW_RISK, MAX_RISK), strict=True):
+        results = (Result(a.how, a.value * _factor(a.unit, number), a.origin, ()) for a in chosen)
+        found = first_hit(number, results, max_risk=risk)
+        if found is not None:
+            best = next(a for a in chosen if a.origin == found.written)
+            return supported(best.how, [Posting(best.source, best.node)], f"{number.readings[0]} = {best.origin}")
+    return None
 
 
 def _is_about(aggregate: Aggregate, number: Number, label: str) -> bool:
@@ -152,11 +198,14 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
         yield Aggregate(
             "median", statistics.median(values), unit, f"median of {name}[*].{key}", f"{rows.key} {key}", rows.source, rows.node
         )
-    for amount in [key for key in sums if _AMOUNT.search(key)][:2]:
-        for key in [k for k in list(sums)[:32] if not _AMOUNT.search(k)]:
-            products = [row[amount] * row[key] for row in flat if amount in row and key in row]
-            origin = f"sum of {name}[*].{amount} x {name}[*].{key}"
-            yield Aggregate("sum", sum(products), unit_of_key(key), origin, f"{rows.key} {key} price", rows.source, rows.node)
+        if len(values) >= 3 and values[0] != values[-1] and values in (sorted(values), sorted(values, reverse=True)):
+            origin = f"last - first of {name}[*].{key}"  # a counter, or a course of measurements
+            yield Aggregate("difference", abs(values[-1] - values[0]), unit, origin, f"{rows.key} {key}", rows.source, rows.node)
+    alike = [key for key in sums if unit_of_key(key) is None]
+    if len(alike) >= 3:
+        origin = f"sum of {name}[*] over {', '.join(alike)}"
+        yield Aggregate("sum", sum(sums[key] for key in alike), None, origin, " ".join(alike), rows.source, rows.node)
+    yield from _products(rows, flat, "", name)
     for field, shared, group in rows.groups():
         if len(group) >= 2:
             for key in list(sums)[:32]:
@@ -166,8 +215,23 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
                     yield Aggregate(
                         "sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node
                     )
+            yield from _products(rows, [flat_numbers(row) for row in group], f" where {field} = {shared}", name)
     totals = {f"sum of {name}[*].{key}": (key, value) for key, value in sums.items()}
     yield from _pairs(totals, rows.source, rows.node)
+
+
+def _products(rows: Rows, flat: list[dict[str, float]], where: str, name: str) -> Iterator[Aggregate]:
+    """Sums of one column times another: pieces times price."""
+    keys = [key for key in dict.fromkeys(k for row in flat[:_FIRST_ROWS] for k in row) if unit_of_key(key) is not PERCENT][:_MAX_FACTORS]
+    amounts = [key for key in keys if _AMOUNT.search(key)][:2] or keys
+    for amount in amounts:
+        for key in keys:
+            if key == amount or (amount not in keys[: keys.index(key)] and key in amounts):
+                continue
+            products = [row[amount] * row[key] for row in flat if amount in row and key in row]
+            origin = f"sum of {name}[*].{amount} x {name}[*].{key}{where}"
+            unit = unit_of_key(key) or unit_of_key(amount)
+            yield Aggregate("sum", sum(products), unit, origin, f"{rows.key} {key} {amount} price{where}", rows.source, rows.node)
 
 
 def _of_objects(data: Any, source: Source, root: Node) -> Iterator[Aggregate]:

@@ -7,7 +7,7 @@ the answer calls it one: among a few prices some two always add up to something.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentfp.transcripts import ValueSource
@@ -16,6 +16,7 @@ from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.scan import Word
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
 MAX_OPERANDS = 60
@@ -30,7 +31,6 @@ _OPERATOR = re.compile(
 _RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
 _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
-_WORD_COUNT = re.compile(r"\b(" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Worked:
     sources: tuple[ValueSource, ...]
 
 
-def words_as_counts(text: str) -> list[Operand]:
+def words_as_counts(words: Iterable[Word]) -> list[Operand]:
     """Spelled-out numbers that may multiply something.
 
     Args:
-        text: the answer, folded.
+        words: the words of the answer.
     """
-    return [Operand(float(NUMBER_WORDS[m[1].lower()]), None, m.start(), m.end()) for m in _WORD_COUNT.finditer(text)]
+    return [Operand(float(value), None, w.start, w.end) for w in words if (value := NUMBER_WORDS.get(w.text.lower())) is not None]
 
 
 def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Worked | None:

@@ -48,7 +48,7 @@ def misattached(
             if i == entity or values[i].value == values[entity].value:
                 continue
             held = _of(postings, values[i])
-            if any(id(_row_node(p)) in own_rows for p in held):
+            if any(id(p.item) in own_rows for p in held):
                 continue
             rows = _rows(held)
             if not held or any(_row(p) is None for p in held) or rows.keys() & own_rows.keys():
@@ -88,15 +88,8 @@ def _of(postings: Mapping[tuple[int, int], Sequence[Posting]], value: EvidenceVa
 
 def _row(posting: Posting) -> _Row | None:
     """The row that a value stands in: the nearest item of a list; nodes of one reading are shared, so they tell rows apart."""
-    node = _row_node(posting)
+    node = posting.item
     return None if node is None else _Row(id(node), id(node[0]), posting.source, node)
-
-
-def _row_node(posting: Posting) -> Node:
-    node = posting.node if posting.source.reading.data else None
-    while node is not None and not isinstance(node[1], int):
-        node = node[0]
-    return node
 
 
 def _rows(postings: Sequence[Posting]) -> dict[int, _Row]:

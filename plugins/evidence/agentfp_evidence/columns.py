@@ -26,12 +26,14 @@ class Rows:
         node: place of the list or map.
         source: the result.
         key: the key that the list stands under.
+        is_text: they were read out of a table of text.
     """
 
     rows: Sequence[Mapping[str, Any]]
     node: Node
     source: Source
     key: str = ""
+    is_text: bool = False
 
     @cached_property
     def having(self) -> Counter[tuple[str, str]]:
@@ -67,6 +69,36 @@ class Rows:
 def is_number(value: Any) -> bool:
     """Whether JSON data is a finite number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) < 1e300
+
+
+def rows_of(source: Source, *, records: bool = False) -> Iterator[Rows]:
+    """The rows of a result: of its JSON data, and of the tables that its texts show.
+
+    Args:
+        source: the result.
+        records: also the single things that it describes: an object with numbers, or a text of labelled values.
+    """
+    for i, data in enumerate(source.reading.data):
+        if isinstance(data, (dict, list)):
+            yield from rows_in(data, source, None if i == 0 else (None, i))
+            if records and isinstance(data, dict) and flat_numbers(data):
+                yield Rows([data], None if i == 0 else (None, i), source)
+    for node, table in source.reading.tables:
+        if not table.is_record or records:
+            yield Rows(table.rows[:MAX_ROWS], node, source, is_text=True)
+
+
+def records_of(source: Source) -> Iterator[tuple[Any, Node]]:
+    """What a result holds as data: its JSON documents, and the single things that its texts describe line by line.
+
+    Args:
+        source: the result.
+    """
+    for i, data in enumerate(source.reading.data):
+        if isinstance(data, (dict, list)):
+            yield data, None if i == 0 else (None, i)
+    for node, table in source.reading.tables:
+        yield table.rows, node
 
 
 def rows_in(data: Any, source: Source, node: Node = None, key: str = "") -> Iterator[Rows]:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 
 from agentfp_evidence.lexicon import word_list
-from agentfp_evidence.moments import MONTHS
+from agentfp_evidence.moments import MONTHS, WEEKDAYS
 
 _WORD = re.compile(r"[^\W\d_]+")
+_CALENDAR = frozenset(name[:3] for name in (*MONTHS, *WEEKDAYS))
 _MONTH = "|".join(name.capitalize() for name in MONTHS)
 _SENTENCE = re.compile(rf"(?<=[^\s\d][.!?])\s(?=[A-ZÀ-Þ*_(\"„«])|(?<=\d[.!?])\s(?!{_MONTH})(?=[A-ZÀ-Þ*_(\"„«])|\n")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
@@ -82,6 +83,37 @@ def gives_advice(text: str, start: int, end: int) -> bool:
     """
     first, _ = sentence_around(text, start, end)
     return _ADVICE.search(text[first:start]) is not None
+
+
+def names_field(sentence: str, keys: Iterable[str]) -> bool:
+    """Whether a sentence names a field by a telling word of its key; a weekday or a month also by its first letters.
+
+    Args:
+        sentence: a sentence of the answer.
+        keys: words of the field's key.
+    """
+    said = [w.lower() for w in _WORD.findall(sentence) if len(w) > 2]
+    return any(
+        (len(key) > 3 and same_noun(word, key)) or (len(key) == 3 and (word == key or (key in _CALENDAR and word.startswith(key))))
+        for key in keys
+        for word in said
+    )
+
+
+_END = re.compile(
+    r"\b(?:ends?|ending|until|till|to|arriv\w*|land\w*|back|finish\w*|over|done|ready|leave|leaving|so|by|then|lasts?"
+    r"|endet|bis|ankomm\w*|ankunft|fertig|also|jusqu\w*|arriv\w*|fin\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def names_an_end(before: str) -> bool:
+    """Whether the words before a time call it the end or the start of something that lasts.
+
+    Args:
+        before: the words before it.
+    """
+    return _END.search(before) is not None
 
 
 def sentence_starts(text: str) -> list[int]:

@@ -12,6 +12,7 @@ from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.lexicon import word_list
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
@@ -39,12 +40,12 @@ def find_count(table: Table, text: str, start: int, end: int, value: int, langua
     nouns = [n for n in nouns_around(text, start, end) if n not in _FILLER]
     if not nouns:
         return None
-    for key, length, node, source in table.lists:
-        if length == value and _names(nouns, key, source.tool if node is None else None):
+    for key, length, node, source, heads in table.lists:
+        if length == value and (_names(nouns, key, source.tool if node is None else None) or _asked_for(nouns, key, heads, source)):
             return supported("count", [Posting(source, node)], f"{value} = number of {key or 'rows'}")
     found = _matching_rows(table, text, start, end, value, nouns) if value >= 1 else None
     if found is None and language != "en" and value >= 2:
-        alike = [Posting(source, node) for _, length, node, source in table.lists if length == value]
+        alike = [Posting(source, node) for _, length, node, source, _ in table.lists if length == value]
         return unverifiable("count", alike) if alike else None
     return found
 
@@ -80,7 +81,7 @@ def find_allowance(table: Table, text: str, number: Number, counts: Sequence[Ope
 
 def list_lengths(table: Table) -> list[Operand]:
     """The named lists of the results whose length may multiply something, from 2 to 50."""
-    lengths = dict.fromkeys((key, length) for key, length, _, _ in table.lists if key and 2 <= length <= 50)
+    lengths = dict.fromkeys((key, length) for key, length, _, _, _ in table.lists if key and 2 <= length <= 50)
     return [Operand(float(length), None, 0, 0, noun=key) for key, length in lengths]
 
 
@@ -89,6 +90,14 @@ def _names(nouns: list[str], key: str, tool: str | None) -> bool:
     if not called and tool:
         called = words_of_key(tool)
     return any(same_noun(noun, word) for noun in nouns for word in called if len(word) > 2)
+
+
+def _asked_for(nouns: list[str], key: str, heads: str, source: Source) -> bool:
+    """Whether a list without a name of its own is what the call asked for, or has a column of that name."""
+    if key:
+        return False
+    words = [*words_of_key(heads), *(w for text in source.echoed for w in re.findall(r"[^\W\d_]+", text))]
+    return any(same_noun(noun, word) for noun in nouns for word in words if len(word) > 2)
 
 
 def _matching_rows(table: Table, text: str, start: int, end: int, value: int, nouns: list[str]) -> Verdict | None:

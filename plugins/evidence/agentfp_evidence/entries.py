@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentfp_evidence.moments import Moment
+from agentfp_evidence.moments import STAMP, Moment, moments_of
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.scan import Mention, Word, scan
 from agentfp_evidence.spelled import spelled_in
@@ -21,8 +21,11 @@ from agentfp_evidence.units import Unit, unit_of
 
 _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
 _HEX_PAIRS = re.compile(r"(?:[0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}|(?:[0-9a-f]{4}[.:]){2,3}[0-9a-f]{4}")
-_SIZE = re.compile(r"(\d+(?:[.,]\d+)?)([KMGTP])i?", re.IGNORECASE)
-"""A size as tools print it: ``83G``."""
+_SIZE = re.compile(r"(\d+(?:[.,]\d+)?)(k|[KMGTP]i?)")
+"""A size as tools print it: ``83G``, ``99Mi``; ``250m`` is no size but a thousandth."""
+_RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
+"""Minutes, seconds and their fraction."""
+_STAMP = re.compile(STAMP)
 _HASH = re.compile(r"[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
@@ -67,7 +70,7 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
     if number is not None:
         size = _SIZE.fullmatch(text, start, end)
         if size is not None:
-            entries.append(Entry(f"n:{number_text(size[1])}", start, end, unit_of(f"{size[2].upper()}B")))
+            entries.append(Entry(f"n:{number_text(size[1])}", start, end, size_unit(size[2])))
         entries.extend(Entry(f"n:{reading}", start, end, number.unit) for reading in number.readings)
         if number.digits >= 7:
             entries.append(Entry("p:" + digits_of(text[start:end]), start, end, part=True))
@@ -96,13 +99,19 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
     elif mention.kind == "compound":
         entries.append(Entry(f"i:{raw}", start, end))
     elif mention.kind in ("identifier", "version"):
-        size = _SIZE.fullmatch(raw)
+        size = _SIZE.fullmatch(text, start, end)
         if size is not None:
-            entries.append(Entry(f"n:{number_text(size[1])}", start, end, unit_of(f"{size[2].upper()}B")))
+            entries.append(Entry(f"n:{number_text(size[1])}", start, end, size_unit(size[2])))
         if " " in raw:
             raw = re.sub(r"[ -]", "", raw)
             entries.append(Entry("p:" + digits_of(raw), start, end))
         entries.append(Entry(f"i:{raw}", start, end))
+        for stamp in _STAMP.finditer(text, start, end):  # behind a name, as calendars have it: DTSTART:20260224T090000
+            for moment in moments_of("stamp", stamp):
+                entries.extend(_of_moment(moment, start, end))
+        race = _RACE_TIME.fullmatch(raw)
+        if race is not None:
+            entries.append(Entry(f"n:{canonical_number(f'{60 * int(race[1]) + float(race[2]):.3f}')}", start, end, unit_of("s")))
         if raw.startswith("0x"):
             entries.append(Entry(f"i:{raw[2:]}", start, end))
         if len(raw) > _LONGEST:
@@ -159,6 +168,15 @@ def _of_moment(moment: Moment, start: int, end: int) -> list[Entry]:
         if moment.loose and hour + 12 < 24:
             found.append(Entry(f"t:{hour + 12:02}:{minute:02}", start, end, part=True))
     return found
+
+
+def size_unit(letters: str) -> Unit | None:
+    """The unit of a size whose last letter tools leave out.
+
+    Args:
+        letters: ``k``, ``M``, ``Gi`` and the like.
+    """
+    return unit_of(f"{letters[0].upper()}{letters[1:]}B")
 
 
 def number_text(text: str) -> str:

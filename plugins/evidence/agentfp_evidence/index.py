@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from agentfp.plugin import Message
 from agentfp.transcripts import ValueSource
@@ -60,6 +60,8 @@ class EvidenceIndex:
         """What the model wrote before, by index of its message: it grounds nothing, but a value may be worked out there."""
         self.failed: list[Source] = []
         """Results of failed calls: they ground nothing, and a report says when a value stands in one only."""
+        self.unseen = False
+        """Whether a message holds an image or a document, which may hold any value."""
         self.tools: list[ToolNote] = []
         self.calls = 0
         self.results = 0
@@ -106,6 +108,7 @@ class EvidenceIndex:
                     self.results += 1
                 else:
                     self.tools.append(ToolNote(tool=source.tool, standing=source.standing, message=source.index, call_id=source.call_id))
+            self.unseen = self.unseen or source.unseen
             if source.ground != "none":
                 self._sources.append(source)
             elif source.standing == "failed":
@@ -147,7 +150,7 @@ class Posting:
         echo: the model itself passed the text to the call, so the result only hands it back.
     """
 
-    __slots__ = ("echo", "end", "node", "part", "source", "start", "unit")
+    __slots__ = ("_item", "_place", "echo", "end", "node", "part", "source", "start", "unit")
 
     def __init__(
         self, source: Source, node: Node, start: int = 0, end: int = 0, unit: Unit | None = None, part: bool = False, echo: bool = False
@@ -159,9 +162,26 @@ class Posting:
         self.unit = unit
         self.part = part
         self.echo = echo
+        self._place: ValueSource | None = None
+        self._item: Node | Literal[False] = False
+
+    @property
+    def item(self) -> Node:
+        """The place of the nearest item of a list that it stands in; None outside of lists and of JSON data."""
+        if self._item is False:
+            node = self.node if self.source.reading.data else None
+            while node is not None and not isinstance(node[1], int):
+                node = node[0]
+            self._item = node
+        return self._item
 
     def where(self) -> ValueSource:
-        """The place as reports name it."""
+        """The place as reports name it; written out once."""
+        if self._place is None:
+            self._place = self._written()
+        return self._place
+
+    def _written(self) -> ValueSource:
         if self.node is None and self.end:
             path = f"characters {self.start}-{self.end}"
         else:

@@ -5,33 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from agentfp.transcripts import Severity
-from agentfp_evidence.aggregates import Aggregates, find_aggregate
+from agentfp_evidence.aggregates import find_aggregate
 from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
 from agentfp_evidence.context import gives_advice, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
+from agentfp_evidence.deriving import Deriver
 from agentfp_evidence.fold import fold, fold_word
-from agentfp_evidence.index import EvidenceIndex, Posting, places
+from agentfp_evidence.index import Posting, places
+from agentfp_evidence.ladder import Found, Ladder, find_in
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_converted, find_magnitude
-from agentfp_evidence.masks import code_blocks, is_common_name, is_numbering, numbering, stands_behind_label, stands_behind_standard
+from agentfp_evidence.masks import (
+    code_blocks,
+    is_basis,
+    is_common_name,
+    is_numbering,
+    numbering,
+    stands_behind_label,
+    stands_behind_standard,
+)
 from agentfp_evidence.moments import WEEKDAYS
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
-from agentfp_evidence.nearest import nearest_form
+from agentfp_evidence.nearest import nearest_form, swapped
 from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number, in_language
-from agentfp_evidence.options import EvidenceOptions
-from agentfp_evidence.quotes import QuoteFacet, judge_quote, plain, quotes_in
+from agentfp_evidence.quotes import judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
-from agentfp_evidence.scan import Mention, Word, scan
-from agentfp_evidence.shifts import Offsets, age, shifted, time_between, time_stated, weekday_fits
-from agentfp_evidence.spelled import spelled_in
-from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, is_money
+from agentfp_evidence.scan import Mention, Word
+from agentfp_evidence.shifts import age, shifted, time_between, time_stated, weekday_fits
+from agentfp_evidence.spans import time_as_clock
+from agentfp_evidence.spelled import is_number_word, spelled_in
+from agentfp_evidence.timing import reckon_time
+from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 SMALL_WORD = 12
@@ -39,57 +48,12 @@ SMALL_WORD = 12
 _WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
 MAX_WORKED_OUT = 120
 """Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
+_RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
+"""Minutes, seconds and their fraction."""
 MAX_AROUND = 100
 """Values before and behind one that it may be worked out from."""
-MAX_EARLIER = 12
-"""Earlier answers that are asked how they worked a value out."""
-
-
-class Ladder:
-    """What the rungs stand on: the evidence in its forms, and the options.
-
-    Args:
-        index: the evidence.
-        options: the options of the judgement.
-        before: index of the message that the judged text is; None for the answer after all messages.
-    """
-
-    def __init__(self, index: EvidenceIndex, options: EvidenceOptions, before: int | None = None) -> None:
-        self.index = index
-        self.options = options
-        self.before = before
-        self.table = index.facet(Table)
-        self.offsets = index.facet(Offsets)
-        self.aggregates = index.facet(Aggregates)
-        self.quotes = index.facet(QuoteFacet)
-
-    def earlier(self, token: str) -> list[tuple[int, str]]:
-        """Earlier answers that hold a token, latest first."""
-        found = []
-        for at, text in reversed(self.index.answers):
-            if (self.before is None or at < self.before) and token in text:
-                found.append((at, text))
-                if len(found) == MAX_EARLIER:
-                    break
-        return found
-
-
-class Found(NamedTuple):
-    """What of a text there is to judge."""
-
-    mentions: list[Mention]
-    words: list[Word]
-
-
-def find_in(text: str) -> Found:
-    """The mentions and words of a text.
-
-    Args:
-        text: folded text.
-    """
-    words: list[Word] = []
-    mentions = list(scan(text, lambda *word: words.append(Word(*word))))
-    return Found(mentions, words)
+MAX_STEPS = 4
+"""Values worked out from values that are worked out themselves."""
 
 
 class JudgedText:
@@ -110,6 +74,7 @@ class JudgedText:
         self._stated: set[tuple[int | None, int, int | None]] = set()
         self._language = "en"
         self._counts: list[Operand] | None = None
+        self._words: list[Word] = []
         self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
         """Where the values that stand in the evidence stand there, by their place in the text."""
 
@@ -121,6 +86,7 @@ class JudgedText:
             in_words: it is prose: numbers in words, weekdays and quotes are judged too, numbers of lists and code are not.
         """
         found = found or find_in(self._text)
+        self._words = found.words
         self._language = language = language_of([fold_word(w.text) for w in found.words])
         judged = self._verdicts(found.mentions, masks=in_words)
         values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
@@ -142,7 +108,7 @@ class JudgedText:
 
     def _in_words(self, judged: list[tuple[Mention, Verdict]]) -> Iterator[tuple[str, int, int, Verdict]]:
         """Numbers in words, weekdays of dates, and tokens of a declared shape."""
-        for spelled in spelled_in(self._text):
+        for spelled in spelled_in(self._text) if any(is_number_word(w.text) for w in self._words) else ():
             held = self._table.find(f"n:{spelled.value}")
             if held:
                 yield "number", spelled.start, spelled.end, supported("exact", held)
@@ -171,6 +137,7 @@ class JudgedText:
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
         found = find_in(self._text)
+        self._words = found.words
         self._language = language_of([fold_word(w.text) for w in found.words])
         return self._verdicts(found.mentions)
 
@@ -194,7 +161,7 @@ class JudgedText:
             digits = mention.number.digits if mention.number.unit is None else 99
             if start in numbers or (digits <= 3 and stands_behind_label(text, start)):
                 return True
-            if digits <= 5 and stands_behind_standard(text, start):
+            if is_basis(text, start, mention.end) or (digits <= 5 and stands_behind_standard(text, start)):
                 return True
             return any(a <= start < b for a, b in code)
         if mention.kind == "version":
@@ -214,7 +181,7 @@ class JudgedText:
             number = mention.number
             before = text[max(0, number.start - 24) : number.start]
             found = find_number(table, number, text) or find_magnitude(table, number, before) or find_converted(table, number)
-            found = found or time_between(table, number) or age(table, number, before)
+            found = found or time_between(table, number) or age(table, number, before) or time_as_clock(table, number)
             if found is not None:
                 return found
             if number.unit is not None and number.unit.dimension == "time" and gives_advice(text, number.start, number.end):
@@ -252,8 +219,9 @@ class JudgedText:
                 found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
                 if found is not None:
                     judged[i] = (mention, found)
-        self._counts = words_as_counts(self._text)
+        self._counts = words_as_counts(self._words)
         counts = [*self._counts, *list_lengths(self._table)]
+        self._deriver = Deriver(self._table, self._ladder.names, self._text, self._counts)
         left = self._work_all_out(judged, left, counts)
         restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
         for i, found in restated.items():
@@ -267,7 +235,7 @@ class JudgedText:
 
     def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
         """Work out what can be, twice where one result serves another; what is left then."""
-        for _ in range(2):
+        for _ in range(MAX_STEPS):
             before = left = [i for i in left if judged[i][1].verdict == "unsupported"]
             for i in left:
                 self._work_out(judged, i, counts)
@@ -289,6 +257,11 @@ class JudgedText:
 
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]
+        if verdict.verdict == "unsupported" and verdict.how != "arithmetic" and mention.kind in ("moment", "number", "duration"):
+            found = reckon_time(self._ladder, self._text, judged, at, self._operands(judged, at))
+            if found is not None:
+                judged[at] = (mention, found)
+                return
         if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
             return
         for other, said in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
@@ -311,6 +284,16 @@ class JudgedText:
         small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
         found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
         found = found or find_remainder(self._table, self._text, mention.number, operands)
+        guesses = [
+            Operand(m.number.value, None, m.start, m.end)
+            for m, v in judged
+            if m.number is not None
+            and m is not mention
+            and v.severity == "weak"
+            and m.number.readings[0].isdigit()
+            and m.number.digits <= 3
+        ]
+        found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)
@@ -322,11 +305,13 @@ class JudgedText:
 
     def _operands(self, judged: list[tuple[Mention, Verdict]], at: int) -> list[Operand]:
         """The grounded numbers around a place in the list."""
-        return [
-            Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum")
-            for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]
-            if m.number is not None and v.verdict == "supported"
-        ]
+        found = []
+        for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
+            if v.verdict == "supported" and m.number is not None:
+                found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum"))
+            elif v.verdict == "supported" and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
+                found.append(Operand(60 * int(race[1]) + float(race[2]), unit_of("s"), m.start, m.end, v.sources))
+        return found
 
     def _restated(self, mention: Mention) -> Verdict | None:
         """How an earlier answer worked the value out; its own words ground nothing, its operands do."""
@@ -359,6 +344,12 @@ class JudgedText:
         folded = self._text[start:end].lower()
         if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted"):
             verdict = self._in_failed(folded, verdict)
+        if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted", "unit") and self._ladder.index.unseen:
+            verdict = replace(verdict, how="unseen", severity="weak")
+        if verdict.verdict == "unsupported" and kind == "number" and verdict.how == "absent":
+            near = swapped(folded, lambda form: bool(self._table.find(f"n:{form}")))
+            if near is not None:  # a number that stands nowhere, and nearly is one that does
+                verdict = replace(verdict, severity="strong")
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
         if verdict.postings and not verdict.derivation:

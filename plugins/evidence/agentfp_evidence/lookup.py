@@ -35,8 +35,8 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
     other_unit: list[Posting] = []
     for reading in number.readings:
         held = table.find(f"n:{reading}")
-        if not held and reading.startswith("-"):
-            held = table.find(f"n:{reading[1:]}")
+        if not held:  # what a statement books as -54.20 was "54.20 spent"
+            held = table.find(f"n:{reading[1:]}" if reading.startswith("-") else f"n:-{reading}")
         fit = [p for p in held if agree(p.unit, number.unit)]
         if fit:
             return supported("exact", [p for p in fit if not p.part] or fit)
@@ -80,6 +80,11 @@ def find_identifier(table: Table, raw: str) -> Verdict | None:
         if held:
             exact = [p for p in held if not p.part]
             return supported("exact" if exact else "part", exact or held)
+    digits = token.replace("-", "")
+    if digits != token and len(digits) >= 8 and digits.isdigit():
+        held = table.find(f"i:{digits}") or table.find(f"n:{digits}")
+        if held:
+            return supported("exact", held)
     nibbles = hex_of(token)
     if nibbles is not None:
         held = table.find(f"h:{nibbles}")

@@ -14,6 +14,7 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 MAX_ACCIDENTS = 0.05
 """Expected accidental hits above which a number of one or two digits says nothing."""
+_LEAST_BARE_SIZE = 100_000
 _LOWER_BOUND = re.compile(r"\b(?:over|more than|at least|mehr als|über|mindestens|plus de|au moins)\s$", re.IGNORECASE)
 
 
@@ -117,6 +118,10 @@ def find_converted(table: Table, number: Number) -> Verdict | None:
     if unit is None or not unit.factor or unit.dimension.startswith("money"):
         return None
     value, quantum = number.value, quantum_of(number)
+    if unit.dimension == "bytes":
+        bare = _bare_size(table, number)
+        if bare is not None:
+            return bare
     for other, postings in table.by_unit(unit.dimension).items():
         if not convertible(unit, other):
             continue
@@ -127,6 +132,19 @@ def find_converted(table: Table, number: Number) -> Verdict | None:
                 x = hits[0][0]
                 text = f"{x:.12g} {other.name} = {x / factor:.6g} {unit.name}"
                 return supported("converted", [p for _, p in hits[:8]], text)
+    return None
+
+
+def _bare_size(table: Table, number: Number) -> Verdict | None:
+    """A size that stands somewhere as a bare number of bytes, as ``ls -l`` prints it."""
+    for factor in (float(number.unit.factor), 1024.0 ** round(math.log(float(number.unit.factor), 1000))) if number.unit else ():
+        wanted, step = number.value * factor, quantum_of(number) * factor
+        if wanted < _LEAST_BARE_SIZE:
+            continue
+        found = [(x, p) for x, p in table.between(wanted - 0.5 * step, wanted + 0.5 * step) if p.unit is None and float(x).is_integer()]
+        others = {x for x, p in table.between(wanted / 2, wanted * 2) if p.unit is None} - {x for x, _ in found}
+        if found and (len(others) + 1) * step <= MAX_ACCIDENTS * 1.5 * wanted:
+            return supported("converted", [p for _, p in found[:8]], f"{found[0][0]:.12g} bytes = {found[0][0] / factor:.4g} {number.word}")
     return None
 
 

@@ -13,7 +13,7 @@ _COMMON = re.compile(
     r"|python-?[23](?:\.\d+)?|web[23](?:\.0)?|wi-?fi-?[4-7]e?"
     r"|[2-6]g|[248]k|\d{3,4}p|[23]d|co2|h2o|pm2\.5|pm10|vitamin-?[bdk]\d+|b12|a1c|hba1c|omega-?3|q[1-4]|h[12]|l[1-9]|p[0-9]"
     r"|t[1-4]|v\d|a[3-5]|ps[45]|m[1-4]|\d+x\d+|401k"
-    r"|ean-?13|iso-?\d{3,5}(?:-\d+)*|log4j|neo4j|d3|es6|es20\d\d|c\+\+\d\d|e2e|o2|n95|ffp[123]|s/4hana|w-?[249]|i-?9|1099|f-?16",
+    r"|(?:[ckd]?m|ft|in)[23](?:/[a-z]{1,4})?|k?g/m[23]|ean-?13|iso-?\d{3,5}(?:-\d+)*|log4j|neo4j|d3|es6|es20\d\d|c\+\+\d\d|e2e|o2|n95|ffp[123]|s/4hana|w-?[249]|i-?9|1099|f-?16",
     re.IGNORECASE,
 )
 _STANDARD_BEFORE = re.compile(
@@ -22,6 +22,7 @@ _STANDARD_BEFORE = re.compile(
     r"|Schengen|Vitamin|Omega|Formula|Covid)[ -]?(?:EN |ISO |IEC )?$",
     re.IGNORECASE,
 )
+_BASIS = re.compile(r"\b(?:per|pro|je|par|aux)\s$", re.IGNORECASE)
 _LABEL_BEFORE = re.compile(
     r"(?:^|[^\w])(?:step|steps|section|figure|fig\.?|table|option|options|tier|priority|level|phase|part|chapter|appendix|question|article"
     r"|example|case|scenario|stage|rule|task|attempt|schritt|abschnitt|abbildung|tabelle|stufe|teil|kapitel|frage|beispiel"
@@ -53,6 +54,17 @@ def is_numbering(token: str) -> bool:
 def stands_behind_standard(text: str, at: int) -> bool:
     """Whether a number belongs to the name of a standard or a product line: ``ISO 8601``."""
     return _STANDARD_BEFORE.search(text[max(0, at - 30) : at]) is not None
+
+
+def is_basis(text: str, at: int, end: int) -> bool:
+    """Whether a number only says per how much something is stated: ``per 100 km``.
+
+    Args:
+        text: the answer.
+        at: where the number begins.
+        end: where it ends.
+    """
+    return _BASIS.search(text[max(0, at - 8) : at]) is not None and re.match(r"1(?:,?000?|0)?(?![\d.,])", text[at:end]) is not None
 
 
 def stands_behind_label(text: str, at: int) -> bool:

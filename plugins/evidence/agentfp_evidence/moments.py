@@ -40,6 +40,7 @@ ISO = (
     r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
     r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
 )
+STAMP = r"(?P<stamp>(?<![\w-])(?:19|20)\d{6}T\d{4}(?:\d{2})?Z?(?!\w))"
 MONTH_DAY = (
     rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
 )
@@ -85,6 +86,10 @@ def moments_of(kind: str, match: re.Match[str]) -> list[Moment]:
     """
     if kind == "clock":
         return [_clock(match)]
+    if kind == "stamp":
+        text = match[0]
+        second = int(text[13:15]) if len(text.rstrip("Z")) > 13 else None
+        return [_dated([(int(text[:4]), int(text[4:6]), int(text[6:8]))], (int(text[9:11]), int(text[11:13]), second))]
     if kind == "iso":
         clock = None
         if match["ih"] is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 MAX_EDITS = 2
 _MAX_COMPARED = 5_000
+_LONGEST_NUMBER = 9
 
 
 def nearest_form(value: str, forms: Iterable[str]) -> str | None:
@@ -29,6 +30,22 @@ def nearest_form(value: str, forms: Iterable[str]) -> str | None:
             if edits == 1:
                 break
     return best
+
+
+def swapped(value: str, is_grounded: Callable[[str], bool]) -> str | None:
+    """The grounded number of three digits or more that a number is when two neighbours change places.
+
+    Args:
+        value: a number without marks, as the answer has it.
+        is_grounded: whether a number stands somewhere.
+    """
+    if not (value.isdecimal() and 3 <= len(value) <= _LONGEST_NUMBER):
+        return None
+    for i in range(len(value) - 1):
+        form = value[:i] + value[i + 1] + value[i] + value[i + 2 :]
+        if form != value and form[0] != "0" and is_grounded(form):
+            return form
+    return None
 
 
 def _edits(a: str, b: str, at_most: int) -> int | None:

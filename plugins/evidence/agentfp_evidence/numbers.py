@@ -30,6 +30,7 @@ _SCALES = {
     "trillion": 12, "tn": 12,
 }  # fmt: skip
 _MONEY_ONLY = frozenset({"m", "M", "B", "b"})
+_ENDING = re.compile(r"[^\W\d_]{1,3}")
 _ORDINAL = frozenset({"st", "nd", "rd", "th", "er", "re", "e", "ème", "te", "ten", "ter"})
 
 
@@ -164,7 +165,7 @@ def _tail(
 
 def ordinal_end(text: str, end: int) -> int | None:
     """Where an ordinal ending behind digits ends (``20th``); None if there is none."""
-    match = re.compile(r"[^\W\d_]{1,3}").match(text, end)
+    match = _ENDING.match(text, end)
     return match.end() if match is not None and match[0].lower() in _ORDINAL and not text[match.end() : match.end() + 1].isalnum() else None
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from agentfp_evidence.attachment import misattached
 from agentfp_evidence.fold import fold
 from agentfp_evidence.index import EvidenceIndex
-from agentfp_evidence.judged_text import Found, JudgedText, Ladder
+from agentfp_evidence.judged_text import JudgedText
+from agentfp_evidence.ladder import Found, Ladder
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.reading import json_path
 from agentfp_evidence.report import EvidenceReport, EvidenceValue
@@ -46,6 +47,7 @@ def judge_standard(
         results=index.results,
         misattached=tuple(misattached(text, values, judged.postings)),
         truncated=ladder.table.truncated,
+        unseen=index.unseen,
         is_data=is_data or span is not None,
     )
 

@@ -25,6 +25,13 @@ _REPORTS = re.compile(
     r"|message|indique|retourne|r\u00e9pond|\u00e9crit|dit)\b[^\n.!?]{0,50}$",
     re.IGNORECASE,
 )
+_MARKS = frozenset("\"'`\u201c\u201e\u00ab")
+_FAILURE = re.compile(
+    r"\b(?:\w*Error|\w*Exception)\b:? |\b(?:failed|fatal|error|denied|refused|not found|no such|cannot|can't|unable to|invalid|timed? ?out"
+    r"|read-only|no space|out of memory|does not exist)\b.*\s",
+    re.IGNORECASE,
+)
+"""Words of a program that did not succeed; who quotes them gives them as its words."""
 _ASKS = re.compile(
     r"\b(?:say|reply|respond with|type|enter|select|choose|click|press|tap|answer|write|tell|search(?:ing)? for|ask|use|run"
     r"|call(?:ed)?|named?|titled|labell?ed|known as|so-called|term|word|phrase|option|button|field"
@@ -104,12 +111,14 @@ def quotes_in(text: str) -> Iterator[Quote]:
     Args:
         text: the answer, folded.
     """
+    if not _MARKS.intersection(text):
+        return
     for match in _QUOTED.finditer(text):
         kind = match.lastgroup or ""
         group = next(i for i in range(1, (match.re.groups or 0) + 1) if match[i] is not None) + 1
         inner, start, end = match[group], match.start(group), match.end(group)
         before = text[max(0, match.start() - 80) : match.start()]
-        reported = _REPORTS.search(before) is not None
+        reported = _REPORTS.search(before) is not None or _FAILURE.search(inner) is not None
         words = inner.split()
         if kind == "tick" and len(words) == 1:
             if _PATH.fullmatch(inner) and not re.search(r"\d", inner):

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
+
+from agentfp_evidence.text_tables import TextTable, tables_in
 
 Node: TypeAlias = "tuple[Any, str | int] | None"
 """A place in JSON data: the place of its parent and its key there; None is the root. Rendered only when asked for."""
@@ -38,17 +42,24 @@ class Leaf(NamedTuple):
     offset: int = 0
 
 
-class Reading(NamedTuple):
+@dataclass
+class Reading:
     """What a result's text holds.
 
     Args:
         leaves: its values in order.
         data: the JSON documents in it, whole ones only.
-        tail: the text that is not JSON begins here.
     """
 
     leaves: list[Leaf]
     data: list[Any]
+
+    @cached_property
+    def tables(self) -> list[tuple[Node, TextTable]]:
+        """The tables that its texts show, and the place of the text."""
+        texts = [leaf for leaf in self.leaves if isinstance(leaf.value, str) and not leaf.is_key and "\n" in leaf.value.strip()]
+        texts += [leaf for leaf in self.leaves if leaf.node is None and isinstance(leaf.value, str) and "\n" not in leaf.value.strip()]
+        return [(leaf.node, table) for leaf in texts for table in tables_in(leaf.value)]
 
 
 def json_path(node: Node) -> str:
@@ -59,7 +70,7 @@ def json_path(node: Node) -> str:
         if isinstance(key, int):
             parts.append(f"[{key}]")
         else:
-            parts.append(f".{key}" if re.fullmatch(r"\w+", key) else f"[{json.dumps(key, ensure_ascii=False)}]")
+            parts.append(f".{key}" if key.isidentifier() or re.fullmatch(r"\w+", key) else f"[{json.dumps(key, ensure_ascii=False)}]")
     return "$" + "".join(reversed(parts))
 
 

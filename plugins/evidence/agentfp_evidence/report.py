@@ -124,6 +124,7 @@ class EvidenceReport:
         calls: number of tool results in the conversation, failed and empty ones included.
         misattached: values served for another entity; advisory.
         truncated: the evidence was larger than what is indexed; an unsupported value may stand in what was not read.
+        unseen: a message holds an image or a document, which the check cannot read; what may stand there is no strong finding.
         is_data: the answer was judged as JSON data, field by field.
     """
 
@@ -135,6 +136,7 @@ class EvidenceReport:
     calls: int = 0
     misattached: tuple[Misattachment, ...] = ()
     truncated: bool = False
+    unseen: bool = False
     is_data: bool = False
 
     @property
@@ -179,6 +181,8 @@ class EvidenceReport:
         notes.extend(f"{m.value!r} is stated for {m.stated_for!r}; the results have it for {m.served_for!r}." for m in self.misattached)
         if self.truncated:
             notes.append("The results are larger than what is indexed; an unsupported value may stand in the part that was not read.")
+        if self.unseen and any(value.how == "unseen" for value in self.values):
+            notes.append("A message holds an image or a document, which the check cannot read; an unsupported value may stand there.")
         return tuple(notes)
 
     def to_json(self) -> dict[str, Any]:
@@ -195,6 +199,7 @@ class EvidenceReport:
             "results": self.results,
             "notes": list(self.notes),
             "truncated": self.truncated,
+            "unseen": self.unseen,
         }
 
     def to_html(self) -> str:

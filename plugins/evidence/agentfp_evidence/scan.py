@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from agentfp_evidence import moments
@@ -48,6 +48,7 @@ _MASTER = re.compile(
             r"(?P<url>(?:https?://|www\.)[^\s<>\"'`\])}|]+)",
             r"(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[^\W\d_][\w-]*)",
             moments.ISO,
+            moments.STAMP,
             moments.MONTH_DAY,
             moments.MONTH_YEAR,
             moments.DAY_MONTH,
@@ -56,6 +57,11 @@ _MASTER = re.compile(
                 r"(?P<duration>(?<![\w.,:])(?P<dh>\d{1,3})\s?(?:h|hrs?|hours?|Std\.?|Stunden?|heures?)(?:\s|,\s)?(?:and\s|und\s|et\s)?"
                 r"(?P<dmin>\d{1,2})\s?(?:m|mins?|minutes?|Minuten?)(?!\w))"
             ),
+            (
+                r"(?P<minsec>(?<![\w.,:])(?P<sm>\d{1,3})\s?(?:m|mins?|minutes?|Minuten?)(?:\s|,\s)(?:and\s|und\s|et\s)?"
+                r"(?P<ss>\d{1,2})\s?(?:s|secs?|seconds?|Sekunden?|secondes?)(?!\w))"
+            ),
+            r"(?P<race>(?<![\w.,:/])\d{1,3}:[0-5]\d\.\d{1,3}(?![\w:.]))",
             moments.CLOCK,
             r"(?P<grouped>(?<![\w.,+/-])(?:[A-Z]{2}\d{2}[ ]?(?:[A-Z]{4}[ ]?)?)?\d{4}(?:[ -]\d{4}){2,6}(?:[ -]\d{1,4})?(?![\w-]))",
             (
@@ -79,6 +85,8 @@ _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)-([^\W\d_]{1,12})(?:-[^\W\d_]+)
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
 _RATING = re.compile(r"(\d{1,3}[.,]\d{1,2})/(?:5|10|20|100)")
 _OVER = re.compile(r"\d{1,3}/\d{1,3}")
+_JOINED = re.compile(r"(?:\d+\.\d+/){2,}\d+\.\d+")
+"""Measurements in one row: ``11.8/14.9/38.2 ms``."""
 _RATED = re.compile(r"(\d{1,2}[.,]\d{1,2})/(?:5|10|100)")
 _TWO_DIGIT_YEAR = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
 _RATIO = re.compile(r"\d{1,2}/\d{1,2}")
@@ -133,7 +141,10 @@ def scan(
             yield Mention("url", start, at)
         elif kind == "email":
             yield Mention("email", start, at)
-        elif kind == "grouped":
+        elif kind == "minsec":
+            seconds = 60 * int(match["sm"]) + int(match["ss"])
+            yield Mention("duration", start, at, Number((str(seconds),), 0, 3, unit_of("s"), "s", False, start, at))
+        elif kind in ("grouped", "race"):
             yield Mention("identifier", start, at)
         elif kind == "phone":
             yield Mention("phone", start, at)
@@ -171,6 +182,8 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
     rating = _RATING.fullmatch(token)
     if rating is not None and (number := number_at(text, start)) is not None:
         return [Mention("number", start, start + len(rating[1]), number)], end
+    if _JOINED.fullmatch(token):
+        return _joined(text, token, start)
     if _OVER.fullmatch(token):
         at = start + token.index("/") + 1
         both = [(n, min(n.end, b)) for n, b in ((number_at(text, start), at - 1), (number_at(text, at), end + 12)) if n is not None]
@@ -206,6 +219,23 @@ def _number(text: str, start: int, end: int) -> tuple[list[Mention], int]:
     if number is None:
         return [], end
     return [Mention("number", number.start, number.end, number)], max(number.end, end) if " " not in text[start:end] else number.end
+
+
+def _joined(text: str, token: str, start: int) -> tuple[list[Mention], int]:
+    """Numbers with slashes between; they share the unit behind the last."""
+    found: list[Mention] = []
+    at = start
+    for piece in token.split("/"):
+        number = number_at(text, at)
+        if number is not None:
+            found.append(Mention("number", at, at + len(piece), number))
+        at += len(piece) + 1
+    last = found[-1].number if found else None
+    if last is not None and last.unit is not None:
+        for mention in found:
+            if mention.number is not None:
+                mention.number = replace(mention.number, unit=last.unit)
+    return found, last.end if last is not None else start + len(token)
 
 
 def _range(text: str, start: int, end: int, second_at: int) -> tuple[list[Mention], int]:

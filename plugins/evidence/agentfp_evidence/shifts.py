@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentfp_evidence.columns import records_of
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.index import Posting
 from agentfp_evidence.moments import WEEKDAYS, Moment
@@ -156,7 +157,7 @@ def time_between(table: Table, number: Number) -> Verdict | None:
     for source in table.sources:
         if source.ground != "evidence":
             continue
-        for data in source.reading.data:
+        for data, _ in records_of(source):
             for row in _objects(data):
                 stamps = [(k, s) for k, v in row.items() if isinstance(v, str) and (s := _seconds(v)) is not None]
                 for i, (a_key, a) in enumerate(stamps):
@@ -165,7 +166,7 @@ def time_between(table: Table, number: Number) -> Verdict | None:
                             continue
                         gap = abs(b - a)
                         options = (gap, 86400 - gap) if max(a, b) < 86400 * 2 else (gap,)
-                        if exact and any(g > 0 and abs(g - wanted) <= (half if unit.name == "d" else 30) for g in options):
+                        if exact and any(g > 0 and abs(g - wanted) <= (30 if unit.name in ("h", "min") else half) for g in options):
                             return supported("duration", [Posting(source, None)], f"{b_key} - {a_key} = {number.readings[0]} {unit.name}")
     return None
 
@@ -217,11 +218,12 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
 
 
 _STAMP = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})(?:[T ]|$))?(?:(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}|\+1)?)?")
+_BASIC_STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?Z?")
 
 
 def _seconds(text: str) -> float | None:
     """A timestamp or a clock time in seconds; None for any other text."""
-    match = _STAMP.fullmatch(text) if 5 <= len(text) <= 35 else None
+    match = _BASIC_STAMP.fullmatch(text) or _STAMP.fullmatch(text) if 5 <= len(text) <= 35 else None
     if match is None or (match[1] is None and match[4] is None):
         return None
     days = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -16,6 +17,9 @@ Ground: TypeAlias = Literal["evidence", "given", "none"]
 ResultStanding: TypeAlias = Literal["served", "empty", "failed"]
 
 _GIVEN_AUTHORS = frozenset({"person", "app", "user", "system", ""})
+_UNSEEN = re.compile(r"(?m)^\[(?:image|document|audio|video)\b[^\]\n]{0,200}\]$")
+"""What stands in a text for a part that has none."""
+_UNSEEN_TYPE = re.compile(r"image|document|file|audio|video|media|blob")
 _TEXT_BLOCKS = ("text", "input_text", "output_text")
 
 
@@ -33,7 +37,8 @@ class Source:
         standing: of a result: whether it served anything.
         echoed: texts that the model itself passed to the call, lower case.
         label: what it is, where it is no message.
-    person: the person wrote it.
+        person: the person wrote it.
+        unseen: it holds an image or a document, which nothing here can read.
     """
 
     index: int | None
@@ -46,6 +51,7 @@ class Source:
     echoed: frozenset[str] = frozenset()
     label: str = ""
     person: bool = False
+    unseen: bool = False
 
 
 _NOTHING = Reading([], [])
@@ -87,9 +93,9 @@ class SourceReader:
             self.calls[call.id] = (call.name, _texts(call.arguments_json))
         if message.role == "tool":
             bad = message.failed or message.id in failed or message.tool_call_id in failed
-            return self._result(message.content, index, message.tool_call_id, message.tool_name, bad, nested)
+            return self._result(message.content, index, message.tool_call_id, message.tool_name, bad, nested, bool(message.parts))
         given = message.role in ("system", "user") and message.author in _GIVEN_AUTHORS
-        return self._spoken(message.content, index, given, message.role == "user")
+        return self._spoken(message.content, index, given, message.role == "user", bool(message.parts))
 
     def _of_mapping(self, data: Mapping[str, Any], index: int, failed: Collection[str], nested: Mapping[str, Iterable[str]]) -> Source:
         for call in data.get("tool_calls") or ():
@@ -99,15 +105,23 @@ class SourceReader:
                 self.calls[str(call.get("id"))] = (str(function.get("name")), _texts(function.get("arguments")))
         role = data.get("role")
         content = _content(data.get("content"))
+        unseen = _holds_unseen(data.get("content"))
         if role in ("tool", "function"):
             call_id = data.get("tool_call_id")
             bad = bool(data.get("is_error")) or data.get("status") == "error" or data.get("id") in failed or call_id in failed
-            return self._result(content, index, call_id, data.get("name") or data.get("tool_name"), bad, nested)
+            return self._result(content, index, call_id, data.get("name") or data.get("tool_name"), bad, nested, unseen)
         given = role in ("system", "user", "developer") and data.get("author", "") in _GIVEN_AUTHORS
-        return self._spoken(content, index, given, role == "user")
+        return self._spoken(content, index, given, role == "user", unseen)
 
     def _result(
-        self, content: Any, index: int, call_id: str | None, tool: str | None, failed: bool, nested: Mapping[str, Iterable[str]]
+        self,
+        content: Any,
+        index: int,
+        call_id: str | None,
+        tool: str | None,
+        failed: bool,
+        nested: Mapping[str, Iterable[str]],
+        unseen: bool,
     ) -> Source:
         named, echoed = self.calls.get(call_id or "", (tool, frozenset()))
         tool = tool or named
@@ -118,12 +132,15 @@ class SourceReader:
             grounded = "\n".join(nested[call_id])
             return Source(index, "evidence", grounded, read_data([*nested[call_id]]), call_id, tool, "served")
         reading = read(text)
-        standing: ResultStanding = "empty" if _is_empty(text, reading) else "served"
-        return Source(index, "evidence", text, reading, call_id, tool, standing, echoed)
+        unseen = unseen or _UNSEEN.search(text) is not None
+        standing: ResultStanding = "empty" if not unseen and _is_empty(text, reading) else "served"
+        return Source(index, "evidence", text, reading, call_id, tool, standing, echoed, unseen=unseen)
 
-    def _spoken(self, content: Any, index: int, given: bool, person: bool) -> Source:
+    def _spoken(self, content: Any, index: int, given: bool, person: bool, unseen: bool) -> Source:
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
-        return Source(index, "given" if given else "none", text, read(text) if given else _NOTHING, person=person and given)
+        unseen = given and (unseen or _UNSEEN.search(text) is not None)
+        reading = read(text) if given else _NOTHING
+        return Source(index, "given" if given else "none", text, reading, person=person and given, unseen=unseen)
 
 
 def given_source(data: Any, label: str = "") -> Source:
@@ -140,6 +157,11 @@ def _content(content: Any) -> Any:
     if isinstance(content, list) and content and all(isinstance(b, Mapping) and "type" in b for b in content):
         return "\n\n".join(str(b.get("text", "")) for b in content if b.get("type") in _TEXT_BLOCKS)
     return content
+
+
+def _holds_unseen(content: Any) -> bool:
+    """Whether a content in blocks holds one that is no text, such as an image."""
+    return isinstance(content, list) and any(isinstance(b, Mapping) and _UNSEEN_TYPE.search(str(b.get("type", ""))) for b in content)
 
 
 def _texts(arguments: Any) -> frozenset[str]:

@@ -43,6 +43,15 @@ class Spelled(NamedTuple):
     end: int
 
 
+def is_number_word(word: str) -> bool:
+    """Whether a word is a number.
+
+    Args:
+        word: a word of letters.
+    """
+    return word.lower() in _UNITS or word.lower() in _SCALES
+
+
 def spelled_in(text: str) -> Iterator[Spelled]:
     """The numbers in words of a text; "one" alone is none.
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from typing import NamedTuple
 
-from agentfp_evidence.columns import Rows, is_number, lists_in, rows_in
+from agentfp_evidence.columns import Rows, is_number, lists_in, rows_of
 from agentfp_evidence.entries import Scanned, entries_of, is_hash, number_key, words_of_key
 from agentfp_evidence.fold import fold, fold_word, spellings_of
 from agentfp_evidence.index import MAX_CARRIERS, MAX_FORMS, Posting
 from agentfp_evidence.reading import Leaf, Node
 from agentfp_evidence.sources import Source
+from agentfp_evidence.text_tables import apart
 from agentfp_evidence.units import Unit, unit_of_key
 
-_PLAIN_KEY = re.compile(r"[a-z_]+")
+_PLAIN_KEY = re.compile(r"[a-z_]+|[a-z][a-z0-9_]*_[a-z0-9_]*")
+_KEY_CODE = re.compile(r"(?<![a-z0-9])[a-z]+\d+(?![a-z0-9])")
 _NAMING_KEY = re.compile(
     r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch"
     r"|repo|bucket|queue|peer)s?$",
@@ -22,7 +25,27 @@ _NAMING_KEY = re.compile(
 )
 _BIRTH_KEY = re.compile(r"dob|birth|born|geburt|naiss", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[-_.:/]")
+_ASSIGNED = re.compile(r"([A-Za-z]\w*_[A-Za-z]+)[=:]\Z")
+"""A name before its value: ``batt_mv=2914``."""
 _SHORT = 80
+
+
+class ListLength(NamedTuple):
+    """How long a list of a result is.
+
+    Args:
+        key: the key that it stands under.
+        length: so many items.
+        node: its place.
+        source: the result.
+        heads: of a table of text, the headings of its columns.
+    """
+
+    key: str
+    length: int
+    node: Node
+    source: Source
+    heads: str = ""
 
 
 class Table:
@@ -35,10 +58,11 @@ class Table:
         """Words that stand capitalised in short texts of results: names, most of them."""
         self.hashes: list[str] = []
         self.phones: list[str] = []
-        self.rows: list[Rows] = []
+        self._rows: list[Rows] = []
+        self._lists: list[ListLength] = []
+        self._unread: list[Source] = []
         self.sources: list[Source] = []
         self.truncated = False
-        self.lists: list[tuple[str, int, Node, Source]] = []
         self.shapes: set[tuple[str, int]] = set()
         self.years: Counter[int] = Counter()
         self._numbers: list[tuple[float, Posting]] = []
@@ -55,11 +79,32 @@ class Table:
             elif is_number(leaf.value):
                 self._add_number(source, leaf)
         if source.ground == "evidence":
+            self._unread.append(source)
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The rows of all results."""
+        self._read_rows()
+        return self._rows
+
+    @property
+    def lists(self) -> list[ListLength]:
+        """The lists of all results and their lengths."""
+        self._read_rows()
+        return self._lists
+
+    def _read_rows(self) -> None:
+        for source in self._unread:
+            self._rows.extend(rows_of(source))
             for i, data in enumerate(source.reading.data):
                 if isinstance(data, (dict, list)):
-                    root: Node = None if i == 0 else (None, i)
-                    self.rows.extend(rows_in(data, source, root))
-                    self.lists.extend((key, n, node, source) for key, n, node in lists_in(data, root))
+                    found = lists_in(data, None if i == 0 else (None, i))
+                    self._lists.extend(ListLength(key, n, node, source) for key, n, node in found)
+            for node, table in source.reading.tables:
+                if not table.is_record:
+                    heads = " ".join(table.rows[0])
+                    self._lists.append(ListLength("", len(table.rows), node, source, heads))
+        self._unread.clear()
 
     def _add_number(self, source: Source, leaf: Leaf) -> None:
         posting = Posting(source, leaf.node, unit=unit_of_key(leaf.key))
@@ -68,11 +113,15 @@ class Table:
     def _add_text(self, source: Source, leaf: Leaf) -> None:
         text = leaf.value
         if leaf.is_key and _PLAIN_KEY.fullmatch(text):
+            for token in _KEY_CODE.findall(text):
+                self._put(f"i:{token}", Posting(source, leaf.node, part=True))
             for word in words_of_key(text):
                 if word not in self.words:
                     self.words[word] = [Posting(source, leaf.node, part=True)]
             return
         text = fold(text)
+        if leaf.node is None and "\n" in text:
+            text = apart(text)
         short = len(text) <= _SHORT
         scanned = self._scanned.get(text) if short else None
         if scanned is None:
@@ -85,7 +134,11 @@ class Table:
         key_unit = unit_of_key(leaf.key) if leaf.key else None
         if plain:
             for entry in scanned.entries:
-                self._put(entry.key, Posting(source, None, entry.start + at, entry.end + at, entry.unit, entry.part))
+                unit = entry.unit
+                if unit is None and entry.key[0] == "n" and text[entry.start - 1 : entry.start] in ("=", ":"):
+                    assigned = _ASSIGNED.search(text, max(0, entry.start - 40), entry.start)
+                    unit = unit_of_key(assigned[1]) if assigned is not None else None
+                self._put(entry.key, Posting(source, None, entry.start + at, entry.end + at, unit, entry.part))
         else:
             for entry in scanned.entries:
                 self._put(entry.key, Posting(source, leaf.node, 0, 0, entry.unit or key_unit, entry.part, echo), leaf.key)

@@ -28,10 +28,13 @@ _EXACT: dict[str, Unit] = {}
 """By symbol as written."""
 _WORDS: dict[str, Unit] = {}
 """By word in lower case."""
+_NAMED: dict[str, Unit] = {}
+"""By canonical name."""
 
 
 def _add(name: str, dimension: str, factor: Fraction | int | str, symbols: str = "", words: str = "") -> None:
     unit = Unit(name, dimension, Fraction(factor))
+    _NAMED[name] = unit
     for symbol in symbols.split():
         _EXACT[symbol] = unit
     for word in words.split():
@@ -62,7 +65,7 @@ _add("h", "time", 3600, "h", "hours hour hrs hr stunden stunde std heures heure"
 _add("d", "time", 86400, "d", "days day tage tagen tag jours jour")
 _add("week", "time", 604800, "", "weeks week wochen woche semaines semaine")
 _add("month", "months", 1, "", "months month monate monaten monat mois")
-_add("year", "months", 12, "", "years year jahre jahren jahr ans an années année")
+_add("year", "months", 12, "", "years year jahre jahren jahr ans années année")
 _add("mm", "length", "1/1000", "mm", "millimeters millimetres millimeter")
 _add("cm", "length", "1/100", "cm", "centimeters centimetres centimeter")
 _add("m", "length", 1, "", "meters metres meter metre mètres mètre")
@@ -74,11 +77,14 @@ _add("mg", "mass", "1/1000000", "mg", "milligrams milligram milligramm")
 _add("µg", "mass", "1/1000000000", "µg μg mcg", "micrograms microgram")
 _add("g", "mass", "1/1000", "g", "grams gram gramm grammes")
 _add("kg", "mass", 1, "kg", "kilograms kilogram kilogramm kilogrammes kilos kilo")
-_add("t", "mass", 1000, "", "tonnes tonne tonnen")
+_add("t", "mass", 1000, "t", "tonnes tonne tonnen")
 _add("lb", "mass", "45359237/100000000", "lb lbs", "pounds pound")
 _add("oz", "mass", "28349523125/1000000000000", "oz", "ounces ounce")
 _add("ml", "volume", "1/1000", "ml mL", "milliliters millilitres milliliter")
 _add("l", "volume", 1, "L", "liters litres liter litre litern")
+_add("m²", "area", 1, "m² m2 sqm", "sqm")
+_add("ha", "area", 10_000, "ha", "hectares hectare hektar")
+_add("kcal", "food energy", 1, "kcal", "kilocalories")
 _add("Hz", "frequency", 1, "Hz")
 _add("MHz", "frequency", 10**6, "MHz")
 _add("GHz", "frequency", 10**9, "GHz")
@@ -112,6 +118,8 @@ for _name, _symbols, _words in (
 ):
     _add(_name, f"money {_name}", 1, _symbols, _words)
 
+_TWO_POUNDS = {"lb", "GBP"}
+"""A pound may be either."""
 PERCENT = _EXACT["%"]
 _KEY_UNITS = word_list("key_units")
 _OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
@@ -129,7 +137,13 @@ def unit_of(text: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def unit_of_key(key: str) -> Unit | None:
-    """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``."""
+    """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, ``size [GB]`` of tables of text."""
+    if key.endswith("]"):
+        return _NAMED.get(key[key.rfind("[") + 1 : -1])
+    counted, per, _ = key.partition("_per_")
+    if per and counted in _OF_KEY:  # "kg_per_bag" are kilograms
+        return _OF_KEY[counted]
+    key = counted
     head, _, tail = key.replace("-", "_").rpartition("_")
     if not head and not tail.islower():
         at = max((i for i, c in enumerate(tail) if c.isupper()), default=0)
@@ -146,7 +160,9 @@ def is_money(unit: Unit | None) -> bool:
 
 def agree(a: Unit | None, b: Unit | None) -> bool:
     """Whether a number with one unit may be the same number with the other: units agree, or one of them is unstated."""
-    return a is None or b is None or a is b or (a.dimension == b.dimension and a.factor == b.factor)
+    if a is None or b is None or a is b or (a.dimension == b.dimension and a.factor == b.factor):
+        return True
+    return {a.name, b.name} == _TWO_POUNDS
 
 
 def convertible(a: Unit | None, b: Unit | None) -> bool:

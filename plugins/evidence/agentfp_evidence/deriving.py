@@ -1,0 +1,335 @@
+"""From what the numbers of an answer may be worked out: its sentence, the rows and fields that the sentence names, what stands near."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from agentfp_evidence.arithmetic import Operand
+from agentfp_evidence.columns import flat_numbers
+from agentfp_evidence.context import LABELS, column_header, label_around, names_field, sentence_around
+from agentfp_evidence.entries import words_of_key
+from agentfp_evidence.index import Posting
+from agentfp_evidence.magnitudes import significant
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, Term, first_hit, reckon
+from agentfp_evidence.row_names import NamedRow, RowNames
+from agentfp_evidence.table import Table
+from agentfp_evidence.units import PERCENT, agree, is_money, unit_of_key
+from agentfp_evidence.verdict import Verdict
+
+MAX_ROWS_NAMED = 4
+_JUST_BEFORE = 3
+_NEAR_BEFORE, _NEAR_BEHIND = 6, 2
+_CHANGED = 4
+_FEW = 30
+"""Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
+_EACH = re.compile(
+    r"\b(?:per|each|apiece|every|\d\S*(?: [^\W\d_]+)? an? [^\W\d_]+|an? (?:night|day|week|month|year|glass|person|piece|head)"
+    r"|times|x|double|twice|half|share|split"
+    r"|je|jeweils|pro|par|chacun\w*|for (?:your|the|all|both))\b|/",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
+_LESS = re.compile(
+    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse"
+    r"|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker"
+    r"|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
+    r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
+    re.IGNORECASE,
+)
+_PER_HUNDRED = re.compile(r"\b(?:per|pro|je|auf|aux?|par) 100\b", re.IGNORECASE)
+_RATE = re.compile(r"\b(?:per|pro|je|par)\b|/", re.IGNORECASE)
+_FELL = re.compile(
+    r"\b(?:lost|lose\w*|fell|fall\w*|drop\w*|decreas\w*|less|lower\w*|cheaper|discount\w*|down|sank|shr[au]nk\w*|sav\w+|below|weniger|gesunken|moins|baiss\w*)\b",
+    re.IGNORECASE,
+)
+_ROSE = re.compile(
+    r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE
+)
+_YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
+_PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
+_CERTAIN = 0.004
+"""Below that a difference needs no word that calls it one."""
+_PRODUCT = frozenset({"product"})
+_TELLING_DIGITS = 4
+_PERCENT = frozenset({"percent"})
+
+
+class _Around(NamedTuple):
+    """What a sentence stands for."""
+
+    sentence: list[Term]
+    fields: list[Term]
+    rows: list[list[NamedRow]]
+
+
+class Deriver:
+    """Finds how the numbers of one text follow from others.
+
+    Args:
+        table: the evidence.
+        names: the rows of the results by their texts.
+        text: the answer, folded.
+        counts: numbers in words.
+    """
+
+    def __init__(self, table: Table, names: RowNames, text: str, counts: Sequence[Operand]) -> None:
+        self._table = table
+        self._names = names
+        self._text = text
+        self._counts = counts
+        self._rows: dict[tuple[int, int], list[tuple[int, NamedRow]]] = {}
+        self._few: list[tuple[Term, tuple[str, ...]]] | None = None
+
+    def find(self, number: Number, operands: Sequence[Operand], guesses: Sequence[Operand] = ()) -> Verdict | None:
+        """How a number follows from others, where that is hardly an accident.
+
+        Args:
+            number: the number that stands nowhere.
+            operands: the grounded numbers of the answer.
+            guesses: small numbers that stand nowhere; the answer may still multiply by one, and is flagged for that one only.
+        """
+        if self._text[max(0, number.start - 1) : number.start] == "#":
+            return None  # a reference is no amount
+        around = self._around(number, operands)
+        if number.unit is PERCENT:
+            change = first_hit(number, self._changes(number, around), max_risk=2 * NARROW_RISK)
+            if change is not None:
+                return _verdict(number, change)
+            for shares in self._shares(number, operands, around):
+                share = first_hit(number, shares, max_risk=NARROW_RISK)
+                if share is not None:
+                    return _verdict(number, share)
+        first, last = sentence_around(self._text, number.start, number.end)
+        if _PER_HUNDRED.search(self._text, first, last):
+            scaled = Number(
+                (f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end
+            )
+            near = [_term(o)._replace(unit=None) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
+            found = reckon(scaled, near, frozenset({"ratio"}), max_risk=NARROW_RISK)
+            if found is not None:
+                return _verdict(number, found._replace(written=f"100 * {found.written}"))
+        hows_said = self._hows(number)
+        for hows in hows_said:
+            risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
+            for terms, others in self._rings(number, operands, around):
+                found = reckon(number, terms, hows, others, max_risk=risk)
+                if found is not None:
+                    return _verdict(number, found)
+        if guesses and significant(number) >= _TELLING_DIGITS:
+            near = [_term(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
+            some = [_term(o, counting=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
+            found = reckon(number, some, _PRODUCT, near)
+            if found is not None:
+                return _verdict(number, found)
+        everything = hows_said[-1] | {"difference"}
+        for terms, others in self._rings(number, operands, around):
+            found = reckon(number, terms, everything, others, max_risk=_CERTAIN)
+            if found is not None:
+                return _verdict(number, found)
+        for rows in around.rows:
+            found = reckon(number, _of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
+            if found is not None:
+                return _verdict(number, found)
+        for results in _of_rows(number, around, "difference" in hows_said[-1]):
+            found = first_hit(number, results, max_risk=NARROW_RISK)
+            if found is not None:
+                return _verdict(number, found)
+        return None
+
+    def _shares(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[Iterator[Result]]:
+        """A share in percent: of the part right before it ("84 in Lyon (55%)"), of a named row, or of a number near; of larger ones."""
+        before = [o for o in operands if o.end <= number.start]
+        few = [term for term, _ in self._few_numbers()]
+        wholes = [*map(_term, operands[-_FEW:]), *few]
+        if before and number.start - before[-1].end < 30 and "." not in self._text[before[-1].end : number.start]:
+            yield _shares_of([_term(before[-1])], wholes)
+        for rows in around.rows:
+            if len(rows) == 1:
+                columns = dict(zip(rows[0].numbers, _columns(rows[0]), strict=True))
+                yield (r for part in _of_row(rows[0]) for r in _shares_of([part], [columns[part.name]]))
+                yield _shares_of(_of_row(rows[0]), wholes)
+        near = [_term(o) for o in before[-_NEAR_BEFORE:]]
+        sums = [_term(o) for o in operands if o.is_sum]
+        yield _shares_of(near, sums or near)
+        yield _shares_of(few, sums)
+
+    def _changes(self, number: Number, around: _Around) -> Iterator[Result]:
+        """By how many percent something fell or rose, of two numbers of the sentence."""
+        first, last = sentence_around(self._text, number.start, number.end)
+        fell, rose = (pattern.search(self._text, first, last) for pattern in (_FELL, _ROSE))
+        terms = [t for t in around.sentence if t.unit is not PERCENT and not t.counting and t.value][:_CHANGED]
+        for a, b in itertools.combinations(terms, 2):
+            low, high = sorted((abs(a.value), abs(b.value)))
+            if low != high and agree(a.unit, b.unit):
+                if fell:
+                    yield Result("percent-change", 100 * (high - low) / high, f"100 * ({high:g} - {low:g}) / {high:g}", (a, b))
+                if rose:
+                    yield Result("percent-change", 100 * (high - low) / low, f"100 * ({high:g} - {low:g}) / {low:g}", (a, b))
+
+    def _hows(self, number: Number) -> list[frozenset[str]]:
+        """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
+        if number.unit is PERCENT:
+            return [_PERCENT]
+        first, last = sentence_around(self._text, number.start, number.end)
+        label = label_around(self._text, number.start, number.end)
+        said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
+        if _LESS.search(label):
+            said.add("difference")
+        if _EACH.search(self._text, first, last):
+            said |= {"product", "ratio", "proportion"}
+        if _ADDS.search(label):
+            said.add("sum")
+        all_ = set(_PLAIN)
+        if is_money(number.unit) and not (LABELS["sum"].search(self._text, first, last) or _ADDS.search(self._text, first, last)):
+            all_.discard("sum")
+        if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
+            all_.add("difference")
+        rate = {"rate"} if _RATE.search(self._text, first, last) else set()
+        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate)]
+
+    def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
+        first, last = sentence_around(self._text, number.start, number.end)
+        own = [_term(o) for o in operands if first <= o.start < last]
+        counts = [_term(c, counting=True) for c in self._counts if first <= c.start < last]
+        if _YEARLY.search(self._text, first, last):
+            counts.append(Term(12, None, name="months of a year", counting=True))
+        named = self._named(first, last)
+        header = column_header(self._text, number.start)
+        if header:
+            named = [*((0, row) for _, row in self._names.named_in(header)), *named]
+        before = [(at, row) for at, row in named if first + at < number.start]
+        behind = [(at, row) for at, row in named if first + at >= number.end]
+        rows = [[row for at, row in before if at == before[-1][0]]] if before else []
+        rows += [[row for at, row in behind if at == behind[0][0]]] if behind else []
+        everything = [row for _, row in named]
+        if len(everything) > max((len(group) for group in rows), default=0):
+            rows.append(everything)
+        sentence = self._text[first:last]
+        fields = [term for term, words in self._few_numbers() if names_field(sentence, words)]
+        return _Around([*own, *counts], fields, [group for group in rows if 0 < len(group) <= MAX_ROWS_NAMED])
+
+    def _rings(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[tuple[list[Term], list[Term]]]:
+        """The sets of terms to reckon with, what is most likely first."""
+        before = [o for o in operands if o.end <= number.start]
+        behind = [o for o in operands if o.start >= number.end]
+        yield around.sentence, []
+        if len(before) > 1:
+            yield [_term(o) for o in before[-_JUST_BEFORE:]], []
+        near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
+        for rows in around.rows:
+            if len(rows) <= 2:
+                yield [t for row in rows for t in _of_row(row)], [*around.sentence, *near]
+        few = [term for term, _ in self._few_numbers()]
+        yield [*around.sentence, *around.fields], []
+        yield [*around.sentence, *around.fields], near
+        yield near, []
+        yield [*around.sentence, *around.fields], few
+        yield near, few
+
+    def _named(self, first: int, last: int) -> list[tuple[int, NamedRow]]:
+        found = self._rows.get((first, last))
+        if found is None:
+            found = self._rows[first, last] = self._names.named_in(self._text[first:last])
+        return found
+
+    def _few_numbers(self) -> list[tuple[Term, tuple[str, ...]]]:
+        """The numbers of a conversation that holds only few, and the words that name each."""
+        if self._few is None:
+            distinct: dict[tuple[float, object], tuple[Term, tuple[str, ...]]] = {}
+            heads: dict[float, tuple[str, ...]] = {}
+            for rows in self._table.rows:
+                for row in rows.rows[:_FEW] if rows.is_text else ():
+                    for key, value in flat_numbers(row).items():
+                        heads[value] = (*heads.get(value, ()), key)
+            for value, posting in self._table.between(-1e300, 1e300):
+                if not posting.part and value not in (0, 1):
+                    keys = heads.get(value, ())
+                    unit = posting.unit or next((u for key in keys if (u := unit_of_key(key)) is not None), None)
+                    words = (*_name(posting), *(w for key in keys for w in words_of_key(key)))
+                    distinct.setdefault((value, unit), (Term(value, unit, (posting.where(),)), words))
+                    if len(distinct) > _FEW:
+                        break
+            self._few = list(distinct.values()) if len(distinct) <= _FEW else []
+        return self._few
+
+
+def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[Result]]:
+    """What the named rows give along themselves, and against each other or the ends of their columns."""
+    unit = number.unit
+    if unit is PERCENT:
+        return
+    for rows in around.rows:
+        along: list[Result] = []
+        ends: list[Result] = []
+        for row in rows:
+            terms = [t for t in _of_row(row) if agree(t.unit, unit)]
+            terms = [t for t in terms if t.unit is unit] or terms
+            if len(terms) >= 3 and len({t.unit for t in terms}) == 1:
+                along.append(Result("sum", sum(t.value for t in terms), f"sum of {terms[0].name} to {terms[-1].name}", tuple(terms)))
+            for term in terms:
+                column = [n[term.name] for r in row.rows.rows if term.name in (n := flat_numbers(r))]
+                ends.extend(r for end in (max(column), min(column)) for r in _between(term, term._replace(value=end)))
+        yield along
+        if not compares:
+            continue
+        across: list[Result] = []
+        for a, b in itertools.combinations(rows, 2):
+            mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
+            shared = [name for name in mine if name in other and agree(mine[name].unit, unit)]
+            across.extend(r for name in shared for r in _between(mine[name], other[name]))
+        yield across
+        yield ends
+
+
+def _shares_of(parts: Sequence[Term], wholes: Sequence[Term]) -> Iterator[Result]:
+    for part in parts:
+        for whole in wholes:
+            if (
+                part.value
+                and abs(whole.value) > abs(part.value)
+                and agree(whole.unit, part.unit)
+                and PERCENT not in (part.unit, whole.unit)
+            ):
+                yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
+
+
+def _columns(row: NamedRow) -> list[Term]:
+    """The sums of the columns of a row."""
+    flat = [flat_numbers(r) for r in row.rows.rows]
+    return [Term(sum(n.get(name, 0.0) for n in flat), unit_of_key(name), name=f"sum of {name}") for name in row.numbers]
+
+
+def _name(posting: Posting) -> tuple[str, ...]:
+    """The words by which a result names a number: its key, or what stands before it on its line."""
+    node = posting.node
+    while node is not None:
+        node, key = node
+        if isinstance(key, str):
+            return words_of_key(key)
+    text = posting.source.text
+    line = text.rfind("\n", max(0, posting.start - 80), posting.start) + 1
+    return words_of_key(text[max(line, posting.start - 60) : posting.start])
+
+
+def _of_row(row: NamedRow) -> list[Term]:
+    place = Posting(row.rows.source, row.rows.node).where()
+    return [Term(value, unit_of_key(key), (place,), key) for key, value in row.numbers.items()]
+
+
+def _between(a: Term, b: Term) -> Iterator[Result]:
+    if a.value != b.value:
+        high, low = max(a.value, b.value), min(a.value, b.value)
+        yield Result("difference", high - low, f"{high:g} - {low:g}, {a.name}", (a, b))
+
+
+def _term(operand: Operand, counting: bool = False) -> Term:
+    return Term(operand.value, operand.unit, operand.sources, counting=counting, stated=True)
+
+
+def _verdict(number: Number, found: Result) -> Verdict:
+    sources = tuple(dict.fromkeys(s for t in found.terms for s in t.sources[:2]))[:4]
+    return Verdict("supported", found.how, f"{number.readings[0]} = {found.written}", sources)
