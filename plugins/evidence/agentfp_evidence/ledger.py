@@ -123,13 +123,13 @@ _STEPS: Mapping[str, Any] = {
 }
 
 
-def ledger_of(record: Record) -> Ledger:
-    """The ledger that a record leads to."""
+def failed_calls(record: Record) -> set[str]:
+    """Ids of the calls of a record whose result is none of the tool's."""
     ledger = Ledger()
     for event in record:
-        if event.name in READ:
+        if event.name in ("agentfp.tool.ended", "agentfp.hook.verdict"):
             ledger.fold(event)
-    return ledger
+    return ledger.failed
 
 
 def rows_of(report: EvidenceReport) -> dict[str, Any]:

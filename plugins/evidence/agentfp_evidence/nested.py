@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from agentfp.plugin import Record
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.judging import judge_with
-from agentfp_evidence.ledger import ledger_of
+from agentfp_evidence.ledger import failed_calls
 from agentfp_evidence.options import EvidenceOptions
 
 
@@ -23,9 +23,8 @@ def grounded_texts(record: Record, options: EvidenceOptions) -> list[str]:
     history = record.history
     if not history or history[-1].role != "assistant":
         return []
-    ledger = ledger_of(record)
     tools = {index for index, message in enumerate(history) if message.role == "tool"}
-    index = EvidenceIndex(history[:-1], failed=ledger.failed, nested=nested_grounds(record, options))
+    index = EvidenceIndex(history[:-1], failed=failed_calls(record), nested=nested_grounds(record, options))
     report = judge_with(index, history[-1].content, options=options)
     return [v.text for v in report.values if v.verdict == "supported" and any(source.message in tools for source in v.sources)]
 

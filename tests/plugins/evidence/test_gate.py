@@ -215,6 +215,28 @@ async def test_a_nested_answer_grounds_only_what_its_own_run_grounds() -> None:
     assert verdicts == {"0x7a0100": "supported", "SN-55512": "unsupported", "ZX-90001": "unsupported"}
 
 
+async def test_a_nested_gate_is_understood_after_a_resume_from_json() -> None:
+    @tool(approval=True)
+    def note(text: str) -> str:
+        """Note something."""
+        return "noted"
+
+    inner = Agent(ScriptedModel([call("ports"), "fc2/4 has FCID 0x7a0100 and serial SN-55512."]), tools=[ports], plugins=[Evidence()])
+    outer = Agent(
+        ScriptedModel([call("network", request="Which?"), call("note", text="x"), "FCID 0x7a0100, serial SN-55512."]),
+        tools=[inner.as_tool("network", "Answers questions about ports."), note],
+        plugins=[Evidence()],
+    )
+    paused = await outer.run("Which FCID?")
+    assert paused.pause is not None
+    pause = Pause.from_json(paused.pause.to_json())
+    result = await outer.resume(pause, {pause.questions[0].id: approve()})
+    assert result.plugin_failures == {}
+    report = Evidence.report(result)
+    assert report is not None
+    assert {value.text: value.verdict for value in report.values} == {"0x7a0100": "supported", "SN-55512": "unsupported"}
+
+
 async def test_what_another_plugin_withheld_is_no_evidence() -> None:
     from agentfp.plugin import Plugin, Withhold, hookimpl
 
