@@ -138,12 +138,6 @@ class _Sink:
         self.exports = plugin.exports
         self.state = state
 
-    def wants(self, name: str, transient: bool) -> bool:
-        """Whether it gets events of a name."""
-        if transient and not self.transient:
-            return False
-        return self.exports(name)
-
 
 class Delivery:
     """The queue of one run.
@@ -184,7 +178,7 @@ class Delivery:
         name = event[1]
         sinks = self._sinks_of.get(name)
         if sinks is None:
-            sinks = self._sinks_of[name] = tuple([sink for sink in self._sinks if sink.wants(name, event[0] < 0)])
+            sinks = self._sinks_of[name] = tuple([sink for sink in self._sinks if self._wants(sink, name, event[0] < 0)])
         if not sinks:
             return
         queue = self._queue
@@ -195,6 +189,17 @@ class Delivery:
         if self._waiting is not None:
             self._waiting.set()
             self._waiting = None
+
+    def _wants(self, sink: _Sink, name: str, transient: bool) -> bool:
+        """Whether a sink gets events of a name; one that cannot say so gets them."""
+        if transient and not sink.transient:
+            return False
+        try:
+            return bool(sink.exports(name))
+        except Exception:  # a sink only watches; filing it here would put an event before the one that is being queued
+            failures = self._run.plugin_failures
+            failures[sink.plugin] = failures.get(sink.plugin, 0) + 1
+            return True
 
     async def work(self) -> None:
         """Work the queue off until the run closes it. Runs as a task beside the run, and is not cancelled with it.

@@ -365,6 +365,23 @@ async def test_a_sink_gets_the_events_that_it_wants() -> None:
     assert result.deliveries.delivered == len(names)
 
 
+class Unsure(Direct):
+    """Cannot say what it wants."""
+
+    name = "unsure"
+
+    def exports(self, name: str) -> bool:
+        raise KeyError(name)
+
+
+async def test_a_sink_that_cannot_say_what_it_wants_gets_all_and_is_counted() -> None:
+    got: list[ExportedEvent] = []
+    result = await answering("done", plugins=[Unsure(got=got)]).run("go")
+    assert result.text == "done"
+    assert seqs(got) == list(range(len(result.record)))
+    assert result.plugin_failures["unsure"] == len({event.name for event in result.record})
+
+
 class Hanging(Plugin):
     """Never comes back from an event of a name."""
 

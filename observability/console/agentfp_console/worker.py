@@ -74,6 +74,8 @@ class Worker:
         self._accepted = self._done = self._failed = self._dropped = self._told = self._failures = 0
         self._last_error: str | None = None
         self._begin()
+        leaving = weakref.WeakMethod(self.close)
+        atexit.register(lambda: (close := leaving()) and close(EXIT_SECONDS))
 
     def _begin(self) -> None:
         self._pid = os.getpid()
@@ -116,8 +118,6 @@ class Worker:
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"agentfp {self._name}", daemon=True)
         self._thread.start()
-        leaving = weakref.WeakMethod(self.close)
-        atexit.register(lambda: (close := leaving()) and close(EXIT_SECONDS))
 
     def _run(self) -> None:
         while True:

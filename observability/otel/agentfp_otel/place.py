@@ -39,7 +39,9 @@ class Place:
         self, event: ExportedEvent, kind: str, name: str, start_ns: int, attributes: dict[str, Any], *, client: bool = False
     ) -> OpenSpan:
         """A span where an event belongs."""
-        return OpenSpan(self.kit.tracer, self.kit.profiles, self.of(event), kind, name, start_ns, attributes, client=client)
+        parent = self.of(event)
+        begun_ns = max(start_ns, parent.start_ns)  # one that is reckoned back from a duration, in milliseconds, may be too early
+        return OpenSpan(self.kit.tracer, self.kit.profiles, parent, kind, name, begun_ns, attributes, client=client)
 
     def of(self, event: ExportedEvent) -> OpenSpan:
         """The iteration of an event, which a leg that goes on after a pause is in the middle of; else the root."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -22,6 +23,7 @@ from agentfp_otel.settings import OtelSettings
 from agentfp_otel.tree import Tree
 
 SCOPE = "agentfp"
+LOGGER = logging.getLogger("agentfp.otel")
 
 
 class Otel(Plugin):
@@ -105,6 +107,9 @@ class Otel(Plugin):
     async def close(self) -> None:
         """Send what waits. The providers go on: other agents may share them, and the process stops them when it ends."""
         await self.flush()
+        counts = self.counts
+        if counts is not None and (counts.failed or counts.open):
+            LOGGER.warning("of %d spans, %d failed and %d have not reached the endpoint", counts.ended, counts.failed, counts.open)
 
     async def stop(self) -> None:
         """Send what waits, and stop the providers that are the plugin's own: no span reaches ``endpoint`` any more."""
@@ -134,8 +139,8 @@ class Otel(Plugin):
         settings, own = self.settings, self._own
         tracing = settings.tracer_provider or (own and own.tracer_provider) or trace.get_tracer_provider()
         metering = settings.meter_provider or (own and own.meter_provider) or metrics.get_meter_provider()
-        logging = settings.logger_provider or (own and own.logger_provider) or get_logger_provider()
-        return (tracing, metering if settings.metrics else None, logging if settings.logs else None)
+        logs = settings.logger_provider or (own and own.logger_provider) or get_logger_provider()
+        return (tracing, metering if settings.metrics else None, logs if settings.logs else None)
 
     @property
     def _kit(self) -> Kit:
@@ -146,7 +151,7 @@ class Otel(Plugin):
 
     def _make_kit(self) -> Kit:
         settings = self.settings
-        tracing, metering, logging = self._providers()
+        tracing, metering, logs = self._providers()
         named = conventions(settings.semconv)
         return Kit(
             tracer=tracing.get_tracer(SCOPE, self.version),
@@ -154,7 +159,7 @@ class Otel(Plugin):
             names=SpanNames(settings.span_names == "legacy"),
             profiles=Profiles(settings.profiles),
             meters=None if metering is None else Meters(metering.get_meter(SCOPE, self.version), named),
-            logs=None if logging is None else Logs(get_logger(SCOPE, self.version, logging)),
+            logs=None if logs is None else Logs(get_logger(SCOPE, self.version, logs)),
             pauses=self._pauses,
             content=settings.content,
             explain=settings.explainability,

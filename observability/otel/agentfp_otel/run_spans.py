@@ -38,7 +38,8 @@ class RunSpans:
         self._kit = kit
         self._over = over
         header = self.header = event.header
-        data: Mapping[str, Any] = event.data if event.name == "agentfp.agent.run_configured" else {}
+        first = event.name == "agentfp.agent.run_configured"  # else the head of the leg was dropped
+        data: Mapping[str, Any] = event.data if first else {}
         self._agent = header.agent_id or data.get("agent_id", "agent")
         provider, model, named = names.provider(data.get("provider", "unknown")), data.get("model", "unknown"), conversation(header)
         attributes = {
@@ -51,7 +52,7 @@ class RunSpans:
         }
         paused = kit.pauses.of(header.resumed_from)
         links = () if paused is None else (Link(paused.context),)
-        self._place = Place(kit, parent, kit.names.agent(self._agent), event.ts_ns, attributes, links)
+        self._place = Place(kit, parent, kit.names.agent(self._agent), event.ts_ns if first else header.started_ns, attributes, links)
         self._content = Contents() if kit.content else None
         self._models = ModelCalls(self._place, provider, model, named, self._content)
         known = {} if paused is None else paused.tools

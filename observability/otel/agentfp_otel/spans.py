@@ -69,12 +69,14 @@ class OpenSpan:
         self.attributes = attributes
         self.client = client
         self._links = links
-        self._notes: list[tuple[str, int, dict[str, Any]]] = []
+        self._notes: list[tuple[str, int, dict[str, Any]]] | None = None
         self._begun: Span | None = None
         self._context: Context | None = None
 
     def note(self, name: str, ts_ns: int, attributes: dict[str, Any]) -> None:
         """Add a span event."""
+        if self._notes is None:
+            self._notes = []
         self._notes.append((name, ts_ns, attributes))
 
     @property
@@ -114,7 +116,7 @@ class OpenSpan:
         span = self.span
         if self.attributes:
             span.set_attributes(self._profiles.add(self.kind, self.attributes))
-        for name, ts_ns, attributes in self._notes:
+        for name, ts_ns, attributes in self._notes or ():
             span.add_event(name, attributes, ts_ns)
         if error is not None:
             span.set_status(ERROR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import threading
 import time
@@ -16,12 +15,12 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from agentfp import Agent, ConfigError
+from agentfp import Agent, ConfigError, DeliveryOptions, ToolContext, tool
 from agentfp.testing import ScriptedModel, call
 from agentfp_otel import Otel
 from agentfp_otel.providers import CountedExport
 from tests.observability.otel.receiver import receiver
-from tests.observability.otel.tracing import look
+from tests.observability.otel.tracing import Backend, attributes, check_whole, look
 
 pytestmark = pytest.mark.anyio
 
@@ -165,8 +164,7 @@ async def test_spans_beyond_the_queue_are_dropped_and_counted() -> None:
 
 
 @pytest.mark.parametrize("exporter", [Raising(), Nonsense()])
-async def test_a_backend_that_fails_breaks_no_run_and_is_counted(exporter: SpanExporter, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, "opentelemetry")
+async def test_a_backend_that_fails_breaks_no_run_and_is_counted(exporter: SpanExporter) -> None:
     counted = CountedExport(exporter)
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(counted)
@@ -181,7 +179,6 @@ async def test_a_backend_that_fails_breaks_no_run_and_is_counted(exporter: SpanE
 
 @pytest.mark.parametrize("what", ["down", "refusing", "babbling"])
 async def test_an_endpoint_that_is_no_help_breaks_no_run(what: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, "opentelemetry")
     with receiver() as received:
         received.status, received.body = {"down": (200, b""), "refusing": (400, b"no"), "babbling": (418, b"\xff\xfe{{{")}[what]
         url = received.url
@@ -197,6 +194,7 @@ async def test_an_endpoint_that_is_no_help_breaks_no_run(what: str, caplog: pyte
         with anyio.fail_after(10):
             await made.shutdown()
         assert otel.counts.exported == 0
+        assert "of 9 spans" in caplog.text
         with anyio.fail_after(10):
             await otel.stop()
     assert otel.counts.failed + otel.counts.open == otel.counts.ended == 9
@@ -238,6 +236,26 @@ async def test_agents_share_a_plugin_and_one_that_is_shut_down_leaves_the_others
         await second.shutdown()
         assert len({span.trace_id for span in received.spans()}) == 3
         await otel.stop()
+
+
+async def test_a_burst_that_a_runs_queue_cannot_hold_is_counted_on_the_trace_and_leaves_no_span_open() -> None:
+    @tool
+    async def shout(ctx: ToolContext[Any]) -> str:
+        """Shout."""
+        for n in range(500):
+            ctx.emit("acme.shouted.loud", n)
+        return "done"
+
+    backend = Backend()
+    made = Agent(ScriptedModel([call("shout"), "done"]), tools=[shout], plugins=[backend.otel], delivery=DeliveryOptions(max_queue=50))
+    result = await made.run("go")
+    assert result.deliveries is not None
+    assert result.deliveries.dropped >= 400
+    root = attributes(backend.one("invoke_agent"))
+    told = root["agentfp.export.dropped"]
+    assert told in (result.deliveries.dropped, result.deliveries.dropped - 1)  # the last event may have pushed one more out
+    assert backend.metrics()["agentfp.export.dropped"][0].value == told
+    check_whole(backend.spans)
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:
