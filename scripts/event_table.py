@@ -90,7 +90,8 @@ def _words(hint: Any) -> str:
     inner = next((arm for arm in arms if isinstance(arm, type) and dataclasses.is_dataclass(arm)), None)
     if inner is not None:
         return f"parts: ({', '.join(_fields(inner))})"
-    values = [value for arm in arms if typing.get_origin(arm) is typing.Literal for value in typing.get_args(arm)]
+    # Sorted: which order of a `Literal` one gets depends on who else wrote one with the same values.
+    values = sorted(value for arm in arms if typing.get_origin(arm) is typing.Literal for value in typing.get_args(arm))
     one_of = f" ({', '.join(map(str, values))})" if values else ""
     return f"{(mark or Mark.CONTENT).value}{one_of}"
 
