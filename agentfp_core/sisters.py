@@ -32,6 +32,8 @@ PROVIDERS: Mapping[str, str] = {name: f"agentfp-{name}" for name in ("anthropic"
     "openai-responses": "agentfp-openai",
 }
 """Distributions by the provider of models that they bring."""
+LIKELY = 0.75
+"""How near a name must be to one that is not installed: a wrong guess here has somebody install something."""
 
 
 def to_install(plugin: str) -> str:
@@ -59,6 +61,6 @@ def what_to_do(name: str, known: Collection[str], sisters: Mapping[str, str]) ->
     accepted = nearest(name, known)
     if difflib.get_close_matches(name, known, n=1):
         return accepted
-    if meant := difflib.get_close_matches(name, sisters, n=1):
+    if meant := difflib.get_close_matches(name, sisters, n=1, cutoff=LIKELY):
         return f"did you mean {meant[0]!r}? pip install {sisters[meant[0]]}"
     return f"{accepted}. What brings it is not installed; by custom that is called agentfp-{name.replace('_', '-')}"
