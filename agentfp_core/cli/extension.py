@@ -17,10 +17,13 @@ from agentfp_core.entrypoints import COMMANDS_GROUP, Entry, installed, load, the
 from agentfp_core.errors import PluginLoadError
 
 NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
+    "audit": ("Check audit logs offline, or show what is in them.", 'pip install "agentfp[audit]"'),
     "check": ("Judge the answers of any agent's transcript.", 'pip install "agentfp[check]"'),
+    "cost": ("Say what recorded runs cost.", 'pip install "agentfp[cost]"'),
     "diff": ("Compare two runs: the first step that differs.", 'pip install "agentfp[recording]"'),
     "mcp-serve": ("Serve an agent's tools to MCP clients.", 'pip install "agentfp[mcp]"'),
     "tell": ("Tell what happened in a run, in sentences.", 'pip install "agentfp[recording]"'),
+    "trust": ("Show who decided what at the security boundaries of a run.", 'pip install "agentfp[trust]"'),
     "verify": ("Check that a recording is what was written.", 'pip install "agentfp[recording]"'),
     "view": ("Look at a run in the browser.", 'pip install "agentfp[view]"'),
 }
