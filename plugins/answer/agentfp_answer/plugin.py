@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of,
 from agentfp_answer.settings import a_validation
 from agentfp_answer.validating import AnswerValidation, validate
 from agentfp_answer.wire import Minted, as_text, served
+
+_log = logging.getLogger("agentfp.answer")
 
 
 class Answer(Plugin):
@@ -165,13 +168,15 @@ class Answer(Plugin):
     def declare(self, batch: Batch, run: Run[Any]) -> None:
         """File which results declare something."""
         pending = run.memo(self).pending
-        for call_id in list(pending):
-            known = pending[call_id]
-            found = envelopes_of(known.content, known.private)
+        for call_id, known in list(pending.items()):
             result = batch.results.get(call_id)
+            found = () if result is None else envelopes_of(known.content, known.private)
             if not found or result is None:
                 continue
             value = result.value
+            faults = sum(len(envelope.faults) for envelope in found)
+            if faults:
+                _warn_once(run.cache(self), known.tool, faults)
             run.emit(
                 CoverageDeclared(
                     known.seq,
@@ -182,7 +187,7 @@ class Answer(Plugin):
                     sum(len(envelope.cannot_cover) for envelope in found),
                     any(envelope.period is not None for envelope in found),
                     isinstance(value, ToolReturn) and isinstance(value.private, Minted),
-                    sum(len(envelope.faults) for envelope in found),
+                    faults,
                     sum(envelope.left_off for envelope in found),
                 ),
                 call_id=call_id,
@@ -232,6 +237,13 @@ class Answer(Plugin):
         checked = tuple([CheckedRow(check.layer, check.check, check.ran, check.of) for check in found.checked])
         run.emit(AnswerAssessed(found.value, found.standing, found.kinds, checked, bool(said)))
         return Replace("\n\n".join((draft.text, *said))) if said else None
+
+
+def _warn_once(cache: dict[str, Any], tool: str | None, faults: int) -> None:
+    warned = cache.setdefault("warned", set())
+    if tool not in warned:
+        warned.add(tool)
+        _log.warning("a result of %r declares something that cannot be read (%d faults); the rest of it is read", tool, faults)
 
 
 def _check_rows_at(rows_at: Any) -> None:

@@ -134,6 +134,8 @@ class Reading:
         self.turn.early = _row(event)
 
     def _message(self, event: Event, payload: Any) -> None:
+        if self.pending and getattr(payload, "role", None) == "tool":
+            self.pending.pop(getattr(payload, "tool_call_id", None) or "", None)  # its moment is over
         for call in getattr(payload, "tool_calls", None) or ():
             self.turn.proposed[getattr(call, "id", "")] = getattr(call, "arguments", "")
 

@@ -212,7 +212,7 @@ async def test_a_refused_declaration_is_the_failure_of_its_call() -> None:
 
 
 @pytest.mark.anyio
-async def test_declarations_are_announced_once_with_counts() -> None:
+async def test_declarations_are_announced_once_with_counts(caplog: pytest.LogCaptureFixture) -> None:
     async def find() -> Any:
         """Find."""
         gap = [{"what": "b", "why": "c"}]
@@ -227,6 +227,9 @@ async def test_declarations_are_announced_once_with_counts() -> None:
     assert (first.kinds, first.tool, first.checked, first.not_checked, first.cannot_cover) == (("coverage", "absence"), "find", 2, 1, 1)
     assert (first.has_period, first.minted, first.faults) == (True, True, 0)
     assert (second.minted, second.faults) == (False, 1)
+    assert [record.getMessage() for record in caplog.records if record.name == "agentfp.answer"] == [
+        "a result of 'foreign_one' declares something that cannot be read (1 faults); the rest of it is read"
+    ]
     assert '"short"' not in outcome.requests[1].messages[-1].text
     assert assessed(outcome).kinds == ("coverage-gap", "declared-absent")
     assert checks(assessed(outcome))["tool-coverage"] == (2, 2)
