@@ -135,10 +135,10 @@ async def test_periods_and_texts_are_cut_in_prose_and_whole_as_data() -> None:
 
 
 async def test_a_result_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentfp_answer import plugin
+    from agentfp_answer import envelopes, plugin
 
     looked: list[str] = []
-    real = plugin.envelopes_of
+    real = envelopes.envelopes_of
 
     def counting(content: str, private: str | None = None) -> Any:
         looked.append(content)
