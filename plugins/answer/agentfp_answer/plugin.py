@@ -17,7 +17,7 @@ from agentfp_answer.envelopes import envelopes_of, holds_envelopes, parse
 from agentfp_answer.errors import AnswerValidationError
 from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
 from agentfp_answer.line import standing_line
-from agentfp_answer.reading import LISTENED, Reading
+from agentfp_answer.reading import LISTENED, STEPS, Reading
 from agentfp_answer.reports import AnswerCoverage, Assessment, ClaimReport, ValidationReport
 from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of, validated_event, validation_of
 from agentfp_answer.settings import a_validation
@@ -73,7 +73,10 @@ class Answer(Plugin):
 
     def fold(self, state: Reading, event: Event) -> Reading:
         """What is known after an event."""
-        return state.fold(event)
+        step = STEPS.get(event.name)
+        if step is not None:
+            step(state, event, event.payload)
+        return state
 
     @classmethod
     def assessment(cls, source: MemoSource, *, rows_at: Mapping[str, str] | None = None) -> Assessment | None:
@@ -168,6 +171,8 @@ class Answer(Plugin):
     def declare(self, batch: Batch, run: Run[Any]) -> None:
         """File which results declare something."""
         pending = run.memo(self).pending
+        if not pending:
+            return
         for call_id, known in list(pending.items()):
             result = batch.results.get(call_id)
             found = () if result is None else envelopes_of(known.content, known.private)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import ImagePart, Record, ResultCeiling, ToolReturn, tool
+from agentfp import ImagePart, Record, ResultCeiling, ToolReturn, approve, tool
 from agentfp.testing import call
 from agentfp_answer import Answer, CoverageDeclared, DeclarationRefusedError, Item, Period, absent, coverage, described_result
 from agentfp_answer.envelopes import envelopes_of
@@ -285,3 +285,22 @@ async def test_coverage_is_the_same_of_a_saved_record() -> None:
 
     outcome = await harness(call("find"), "One.", tools=[find]).run("Go.")
     assert Answer.coverage(Record.from_lines(outcome.record.to_lines())) == Answer.coverage(outcome)
+
+
+@pytest.mark.anyio
+async def test_limits_from_before_a_pause_still_arrive_after_it() -> None:
+    @tool(approval=True)
+    async def act() -> str:
+        """Act."""
+        return "done"
+
+    async def find() -> Any:
+        """Find."""
+        return absent("x", checked=["a"], not_checked=[{"what": "b", "why": "c"}])
+
+    made = harness([call("find"), call("act")], "Done.", tools=[find, act], limits_travel=True)
+    paused = await made.run("Go.")
+    assert assessed(paused).kinds == ("asked",)
+    done = await made.resume(paused, approve())
+    assert "- b — c" in done.text
+    assert assessed(done).kinds == ("coverage-gap", "declared-absent")
