@@ -9,15 +9,29 @@ from typing import Any, Literal
 import pydantic
 
 from agentfp import ToolReturn
-from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Message, Plugin, Refuse, Registry, Replace, Revise, Run, hookimpl
+from agentfp.plugin import (
+    AnswerDraft,
+    Batch,
+    Event,
+    MemoSource,
+    Message,
+    Plugin,
+    Refuse,
+    Registry,
+    Replace,
+    Revise,
+    Run,
+    hookimpl,
+    record_of,
+)
 from agentfp_answer.assessing import assess
 from agentfp_answer.claims import ClaimSpec, Facts, check_claims
 from agentfp_answer.covering import coverage_of, limits_text
 from agentfp_answer.envelopes import envelopes_of, holds_envelopes, parse
 from agentfp_answer.errors import AnswerValidationError
-from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
+from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, NestedAssessed, RowsAt
 from agentfp_answer.line import standing_line
-from agentfp_answer.reading import LISTENED, STEPS, Reading
+from agentfp_answer.reading import LISTENED, STEPS, Reading, reading_of
 from agentfp_answer.reports import AnswerCoverage, Assessment, ClaimReport, ValidationReport
 from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of, validated_event, validation_of
 from agentfp_answer.settings import a_validation
@@ -109,7 +123,8 @@ class Answer(Plugin):
         Returns:
             The coverage; None when nothing was declared and nothing assumed.
         """
-        return coverage_of(cls.memo_of(source)) or None
+        record = record_of(source)
+        return coverage_of(cls.memo_of(record), record.children) or None
 
     @classmethod
     def claims(cls, source: MemoSource) -> tuple[ClaimReport, ...]:
@@ -170,6 +185,11 @@ class Answer(Plugin):
     @hookimpl(moment="after_result", phase="judge", per="batch")
     def declare(self, batch: Batch, run: Run[Any]) -> None:
         """File which results declare something."""
+        children = run.record.children
+        for call in batch.calls if children else ():
+            if call.id in children and call.id in batch.results:
+                nested = assess(reading_of(children[call.id]))
+                run.emit(NestedAssessed(nested.standing, nested.kinds), call_id=call.id)
         pending = run.memo(self).pending
         if not pending:
             return
@@ -233,7 +253,7 @@ class Answer(Plugin):
         found = assess(reading)
         said = []
         if run.output_type is None and draft.text:
-            covered = coverage_of(reading) if settings.limits_travel or settings.standing_line else AnswerCoverage()
+            covered = coverage_of(reading, run.record.children) if settings.limits_travel or settings.standing_line else AnswerCoverage()
             if settings.limits_travel and covered:
                 said.append(limits_text(covered, assumed=not settings.standing_line))
             if settings.standing_line:

@@ -456,3 +456,17 @@ async def test_a_message_of_the_library_begins_no_turn() -> None:
     history = [Message("m1", "user", "Go."), Message("m2", "assistant", "Yes.", author="model")]
     outcome = await harness(call("find", what="gap"), "Port 3.").run("Go.", history=history)
     assert assessed(outcome).turn_from == "person"
+
+
+async def test_what_speaks_against_a_nested_answer_speaks_against_the_one_that_uses_it() -> None:
+    script = [[call("find", what="gap"), call("find", what="empty")], "Port 3."]
+    nested = Agent(ScriptedModel(script), tools=[find]).as_tool("network", "Answers questions about switches")
+    outcome = await harness(call("network", id="c1", request="Which?"), "Port 3.", tools=[nested]).run("Go.")
+    found = assessed(outcome)
+    assert found.kinds == ("coverage-gap", "empty-undeclared")
+    assert [reason.witness[0].event for reason in found.reasons] == ["agentfp.answer.nested"] * 2
+    covered = Answer.coverage(outcome)
+    assert covered is not None
+    assert [item.line for item in covered.not_checked] == ["switch B — it is down"]
+    saved = Record.from_lines(outcome.result.record.to_lines())
+    assert (Answer.assessment(saved), Answer.coverage(saved)) == (found, covered)
