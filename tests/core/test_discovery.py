@@ -125,11 +125,11 @@ def test_a_distribution_with_broken_metadata_hides_no_other(site: PluginDist) ->
 def test_off_blocked_and_missing(site: PluginDist) -> None:
     for name in ("a", "b", "c"):
         add(site, name, "raise RuntimeError('imported')" if name != "c" else None)
-    found = discover(["a", "b", "c", "nowhere"], off={"a"}, switches=Switches.of({DISABLE: " b ,, "}))
-    assert {r.name: r.state for r in found.reports[:4]} == {"a": "off", "b": "blocked", "c": "on", "nowhere": "missing"}
-    assert "by custom that is called agentfp-nowhere" in (found.reports[3].error or "")
+    found = discover(["a", "b", "c", "my_own"], off={"a"}, switches=Switches.of({DISABLE: " b ,, "}))
+    assert {r.name: r.state for r in found.reports[:4]} == {"a": "off", "b": "blocked", "c": "on", "my_own": "missing"}
+    assert "by custom that is called agentfp-my-own" in (found.reports[3].error or "")
     assert any("'b'" in text for text in found.problems)
-    assert [text.split(" (")[0].split(":")[0] for text in found.problems] == ["plugin 'b'", "plugin 'nowhere'"]
+    assert [text.split(" (")[0].split(":")[0] for text in found.problems] == ["plugin 'b'", "plugin 'my_own'"]
 
 
 def test_names_in_the_environment_that_nothing_brings_are_reported(site: PluginDist) -> None:

@@ -4,7 +4,7 @@ from agentfp_answer.artifact_reads import ArtifactReads, Resolved
 from agentfp_answer.assessing import assess
 from agentfp_answer.claims import ClaimSpec
 from agentfp_answer.errors import AnswerValidationError, DeclarationRefusedError
-from agentfp_answer.events import AnswerArmed, AnswerAssessed, AnswerValidated, ClaimChecked, CoverageDeclared
+from agentfp_answer.events import AnswerArmed, AnswerAssessed, AnswerValidated, ClaimChecked, CoverageDeclared, NestedAssessed
 from agentfp_answer.items import Item
 from agentfp_answer.minting import absent, coverage, described_result
 from agentfp_answer.periods import Period
@@ -44,6 +44,7 @@ __all__ = [
     "CoveredPeriod",
     "DeclarationRefusedError",
     "Item",
+    "NestedAssessed",
     "Period",
     "Reading",
     "Reason",

@@ -58,6 +58,7 @@ class _Assessing:
         self._questions()
         self._arguments()
         self._results()
+        self._nested()
         self._periods()
         self._conflicts()
         self._values()
@@ -194,6 +195,12 @@ class _Assessing:
             self.fire("declared-absent", result, absence.path)
         elif shape.kind in ("declared-absent", "undeclared-empty"):
             self.fire("declared-absent", result, f"/content{shape.path}")
+
+    def _nested(self) -> None:
+        for row in self.turn.of("agentfp.answer.nested"):
+            for index, kind in enumerate(texts(row.data.get("reasons"))):
+                if kind in REASONS and not REASONS[kind].asks:
+                    self.fire(kind, row, f"/reasons/{index}")
 
     def _periods(self) -> None:
         rows = self.turn.of("agentfp.results.period")

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from agentfp.plugin import Record
 from agentfp_answer.arguments import argument_rows, rewritten_rows
 from agentfp_answer.assessing import counts
 from agentfp_answer.envelopes import envelopes_of, may_declare
 from agentfp_answer.items import Item, merged
 from agentfp_answer.raw import text
-from agentfp_answer.reading import Reading
+from agentfp_answer.reading import Reading, reading_of
 from agentfp_answer.reports import AnswerCoverage, AssumedValue, CoveredPeriod
+from agentfp_answer.wire import MAX_DEPTH
 
 MOST_LINES = 12
 HIDDEN = "REDACTED"
 """How a row says that its tool hides an argument."""
 
 
-def coverage_of(reading: Reading) -> AnswerCoverage:
+def coverage_of(reading: Reading, children: Mapping[str, Record] | None = None, depth: int = MAX_DEPTH) -> AnswerCoverage:
     """What the results of the last turn declare.
 
     Args:
         reading: what its record says.
+        children: records of nested runs by the call that started them; what their results declare counts too.
+        depth: how many runs inside of one another are looked into.
     """
+    own = _own(reading)
+    parts = [own]
+    for result in reading.turn.results if children and depth else ():
+        child = children.get(result.call_id or "") if children else None
+        if child is not None:
+            parts.append(coverage_of(reading_of(child), child.children, depth - 1))
+    if len(parts) == 1:
+        return own
+    return AnswerCoverage(
+        checked=merged(part.checked for part in parts),
+        not_checked=merged(part.not_checked for part in parts),
+        cannot_cover=merged(part.cannot_cover for part in parts),
+        periods=tuple(period for part in parts for period in part.periods),
+        assumed=tuple(value for part in parts for value in part.assumed),
+        left_off=sum(part.left_off for part in parts),
+    )
+
+
+def _own(reading: Reading) -> AnswerCoverage:
     found = []
     for result in reading.turn.results:
         if counts(result) and may_declare(result.content, result.private):

@@ -46,6 +46,17 @@ class CoverageDeclared(Payload):
     left_off: Number[int] = 0
 
 
+@event("agentfp.answer.nested")
+class NestedAssessed(Payload):
+    """The answer of a nested agent became a result: what speaks against it speaks against the answer that uses it.
+
+    The call is the event's.
+    """
+
+    standing: Name[str]
+    reasons: Name[tuple[str, ...]] = ()
+
+
 @event("agentfp.answer.claim")
 class ClaimChecked(Payload):
     """A declared claim of an answer was held against the facts that tools' results state.
@@ -112,4 +123,4 @@ class AnswerAssessed(Payload):
     line: Number[bool] = False
 
 
-EVENTS: tuple[type[Payload], ...] = (AnswerArmed, CoverageDeclared, ClaimChecked, AnswerValidated, AnswerAssessed)
+EVENTS: tuple[type[Payload], ...] = (AnswerArmed, CoverageDeclared, NestedAssessed, ClaimChecked, AnswerValidated, AnswerAssessed)

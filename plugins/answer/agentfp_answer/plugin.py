@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import pydantic
 
 from agentfp import ToolReturn
-from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Message, Plugin, Refuse, Registry, Replace, Revise, Run, hookimpl
+from agentfp.plugin import (
+    AnswerDraft,
+    Batch,
+    Event,
+    MemoSource,
+    Message,
+    Plugin,
+    Refuse,
+    Registry,
+    Replace,
+    Revise,
+    Run,
+    hookimpl,
+    record_of,
+)
 from agentfp_answer.assessing import assess
 from agentfp_answer.claims import ClaimSpec, Facts, check_claims
 from agentfp_answer.covering import coverage_of, limits_text
 from agentfp_answer.envelopes import envelopes_of, holds_envelopes, parse
 from agentfp_answer.errors import AnswerValidationError
-from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, RowsAt
+from agentfp_answer.events import EVENTS, AnswerArmed, AnswerAssessed, CheckedRow, CoverageDeclared, NestedAssessed, RowsAt
 from agentfp_answer.line import standing_line
-from agentfp_answer.reading import LISTENED, Reading
+from agentfp_answer.reading import LISTENED, STEPS, Reading, reading_of
 from agentfp_answer.reports import AnswerCoverage, Assessment, ClaimReport, ValidationReport
 from agentfp_answer.rows import claim_event, claims_of, contradiction, scope_of, validated_event, validation_of
 from agentfp_answer.settings import a_validation
 from agentfp_answer.validating import AnswerValidation, validate
 from agentfp_answer.wire import Minted, as_text, served
+
+_log = logging.getLogger("agentfp.answer")
 
 
 class Answer(Plugin):
@@ -70,7 +87,10 @@ class Answer(Plugin):
 
     def fold(self, state: Reading, event: Event) -> Reading:
         """What is known after an event."""
-        return state.fold(event)
+        step = STEPS.get(event.name)
+        if step is not None:
+            step(state, event, event.payload)
+        return state
 
     @classmethod
     def assessment(cls, source: MemoSource, *, rows_at: Mapping[str, str] | None = None) -> Assessment | None:
@@ -103,7 +123,8 @@ class Answer(Plugin):
         Returns:
             The coverage; None when nothing was declared and nothing assumed.
         """
-        return coverage_of(cls.memo_of(source)) or None
+        record = record_of(source)
+        return coverage_of(cls.memo_of(record), record.children) or None
 
     @classmethod
     def claims(cls, source: MemoSource) -> tuple[ClaimReport, ...]:
@@ -164,14 +185,23 @@ class Answer(Plugin):
     @hookimpl(moment="after_result", phase="judge", per="batch")
     def declare(self, batch: Batch, run: Run[Any]) -> None:
         """File which results declare something."""
+        children = run.record.children
+        for call in batch.calls if children else ():
+            if call.id in children and call.id in batch.results:
+                nested = assess(reading_of(children[call.id]))
+                run.emit(NestedAssessed(nested.standing, nested.kinds), call_id=call.id)
         pending = run.memo(self).pending
-        for call_id in list(pending):
-            known = pending[call_id]
-            found = envelopes_of(known.content, known.private)
+        if not pending:
+            return
+        for call_id, known in list(pending.items()):
             result = batch.results.get(call_id)
+            found = () if result is None else envelopes_of(known.content, known.private)
             if not found or result is None:
                 continue
             value = result.value
+            faults = sum(len(envelope.faults) for envelope in found)
+            if faults:
+                _warn_once(run.cache(self), known.tool, faults)
             run.emit(
                 CoverageDeclared(
                     known.seq,
@@ -182,7 +212,7 @@ class Answer(Plugin):
                     sum(len(envelope.cannot_cover) for envelope in found),
                     any(envelope.period is not None for envelope in found),
                     isinstance(value, ToolReturn) and isinstance(value.private, Minted),
-                    sum(len(envelope.faults) for envelope in found),
+                    faults,
                     sum(envelope.left_off for envelope in found),
                 ),
                 call_id=call_id,
@@ -223,7 +253,7 @@ class Answer(Plugin):
         found = assess(reading)
         said = []
         if run.output_type is None and draft.text:
-            covered = coverage_of(reading) if settings.limits_travel or settings.standing_line else AnswerCoverage()
+            covered = coverage_of(reading, run.record.children) if settings.limits_travel or settings.standing_line else AnswerCoverage()
             if settings.limits_travel and covered:
                 said.append(limits_text(covered, assumed=not settings.standing_line))
             if settings.standing_line:
@@ -232,6 +262,13 @@ class Answer(Plugin):
         checked = tuple([CheckedRow(check.layer, check.check, check.ran, check.of) for check in found.checked])
         run.emit(AnswerAssessed(found.value, found.standing, found.kinds, checked, bool(said)))
         return Replace("\n\n".join((draft.text, *said))) if said else None
+
+
+def _warn_once(cache: dict[str, Any], tool: str | None, faults: int) -> None:
+    warned = cache.setdefault("warned", set())
+    if tool not in warned:
+        warned.add(tool)
+        _log.warning("a result of %r declares something that cannot be read (%d faults); the rest of it is read", tool, faults)
 
 
 def _check_rows_at(rows_at: Any) -> None:

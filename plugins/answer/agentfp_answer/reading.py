@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentfp.plugin import Event
+from agentfp.plugin import Event, Record
 from agentfp_answer.envelopes import may_declare
 from agentfp_answer.raw import data_of, text
 from agentfp_answer.wire import ENVELOPES
@@ -72,6 +72,7 @@ PLAIN = (
     "agentfp.inputs.argument",
     "agentfp.inputs.rewritten",
     "agentfp.results.period",
+    "agentfp.answer.nested",
     "agentfp.findings.contingent",
     "agentfp.findings.conflict",
     "agentfp.time.derived",
@@ -134,6 +135,8 @@ class Reading:
         self.turn.early = _row(event)
 
     def _message(self, event: Event, payload: Any) -> None:
+        if self.pending and getattr(payload, "role", None) == "tool":
+            self.pending.pop(getattr(payload, "tool_call_id", None) or "", None)  # its moment is over
         for call in getattr(payload, "tool_calls", None) or ():
             self.turn.proposed[getattr(call, "id", "")] = getattr(call, "arguments", "")
 
@@ -197,6 +200,14 @@ class Reading:
 
     def _sent_back(self, event: Event, payload: Any) -> None:
         self.turn.draft = {}
+
+
+def reading_of(record: Record) -> Reading:
+    """What a record says."""
+    reading = Reading()
+    for event in record:
+        reading.fold(event)
+    return reading
 
 
 def _row(event: Event) -> Row:

@@ -78,8 +78,9 @@ class Grounds:
             ``exact`` as whole words, ``substring`` inside of others, ``echo`` only in results whose own call carried it, or None.
         """
         wanted = leaf.casefold()
-        if any(_whole(wanted, self._folded(piece)) for piece in pieces):
-            return "exact"
+        for piece in pieces:
+            if _whole(wanted, self._folded(piece)):
+                return "exact"
         echo = False
         for place in reversed(self._candidates(wanted)):
             held = self._held[place]

@@ -21,7 +21,7 @@ from agentfp_integrity.leaves import offered
 from agentfp_integrity.ledger import Ledger
 from agentfp_integrity.reports import CheckReport
 from agentfp_integrity.settings import IntegritySettings, grounds_of
-from agentfp_integrity.state import LISTENED, State
+from agentfp_integrity.state import LISTENED, STEPS, State
 
 _log = logging.getLogger("agentfp.integrity")
 
@@ -56,7 +56,10 @@ class Integrity(Plugin):
 
     def fold(self, state: State, event: Event) -> State:
         """What is known after an event."""
-        return state.fold(event)
+        step = STEPS.get(event.name)
+        if step is not None:
+            step(state, event, event.payload)
+        return state
 
     @classmethod
     def findings(cls, source: MemoSource) -> tuple[Finding, ...]:

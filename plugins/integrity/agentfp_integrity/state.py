@@ -58,13 +58,6 @@ class State:
     evidence: Any = None
     claims: list[Any] = field(default_factory=list)
 
-    def fold(self, event: Event) -> State:
-        """What is known after an event."""
-        step = STEPS.get(event.name)
-        if step is not None:
-            step(self, event, event.payload)
-        return self
-
     # --- legs and turns ---
 
     def _leg(self, event: Event, payload: Any) -> None:

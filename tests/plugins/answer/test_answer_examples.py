@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from agentfp import Agent, ConfigError, Limits, Message, Record, RedactionPolicy, RunCheckpointError, approve, conversation_redaction, tool
-from agentfp.plugin import Allow, AnswerDraft, AskField, AskPerson, CallView, Note, Plugin, Replace, ResultView, hookimpl
+from agentfp.plugin import Allow, AnswerDraft, AskField, AskPerson, CallView, Note, Plugin, Replace, ResultView, Revise, hookimpl
 from agentfp.testing import Harness, ScriptedModel, call
 from agentfp_answer import Answer, AnswerAssessed
+from agentfp_answer.hiding import hidden
 from agentfp_evidence import Evidence
 from tests.plugins.answer.answering import (
     ArgumentRow,
@@ -256,6 +257,22 @@ async def test_values_from_nowhere_and_values_that_survive_a_revision() -> None:
     assert assessed(await made.run("Go.")).standing == "consistent"
 
 
+class SendsBack(Plugin):
+    """Sends each answer back once."""
+
+    name = "sends_back"
+
+    @hookimpl(phase="claims")
+    def assess_answer(self) -> Revise:
+        return Revise(["Say nothing."], key="once")
+
+
+async def test_what_was_found_of_a_draft_goes_with_it() -> None:
+    outcome = await harness(call("find"), "Port 4711.", "", plugins=[Evidence(), SendsBack()]).run("Go.")
+    assert outcome.text == ""
+    assert assessed(outcome).kinds == ()
+
+
 async def test_an_answer_that_was_refused_is_not_assessed() -> None:
     made = harness(call("find"), "Port 4711.", "Port 4712.", plugins=[Evidence(on_unsupported="refuse")])
     outcome = (await made.run("Go.")).assert_refused(by="evidence")
@@ -322,6 +339,39 @@ async def test_a_masked_copy_says_what_was_kept_out() -> None:
     found = Answer.assessment(copy)
     assert found is not None
     assert (found.standing, found.kept_out) == ("not-assessed", ("agentfp.tool.ended.content",))
+
+
+async def test_what_was_kept_out_counts_more_than_what_is_known() -> None:
+    outcome = await harness(call("find", what="gap"), "Port 3.", plugins=[Inputs(before=(ruled(source="default"),))]).run("Go.")
+    found = Answer.assessment(Record.from_lines(outcome.record.to_lines(policy=conversation_redaction())))
+    assert found is not None
+    assert (found.standing, found.kinds) == ("not-assessed", ("argument-assumed",))
+
+
+@pytest.mark.parametrize(
+    ("content", "private", "is_hidden"),
+    [
+        ("[REDACTED]", None, True),
+        ("[REDACTED] of it", None, True),
+        ("a port of [REDACTED]", None, False),
+        ('{"x":"[REDACTED]"}', None, False),
+        ('{"rows":"[REDACTED]"}', None, True),
+        ('{"[REDACTED]":[]}', None, True),
+        ('["[REDACTED]"]', None, False),
+        ("[[REDACTED]]", None, True),
+        ('{"af_coverage":{"checked":"[REDACTED]"},"result":[]}', None, True),
+        ('{"af_coverage":{"checked":[{"what":"[REDACTED]"}]},"result":[]}', None, False),
+        ('{"af_coverage":{"checked":[{"[REDACTED]":"a"}]},"result":[]}', None, True),
+        ('{"af_coverage":{"checked":["a"]},"result":"[REDACTED]"}', None, True),
+        ("[]", '{"af_envelopes":"[REDACTED]"}', True),
+        ("[]", '{"[REDACTED]":[]}', True),
+        ("[]", '{"row":"[REDACTED]"}', False),
+        ("[]", "[REDACTED]", True),
+        ("[]", None, False),
+    ],
+)
+async def test_what_may_have_read_otherwise_before_it_was_masked(content: str, private: str | None, *, is_hidden: bool) -> None:
+    assert hidden(content, private, rows_at="rows") is is_hidden
 
 
 async def test_masking_what_is_not_read_changes_nothing() -> None:
@@ -406,3 +456,17 @@ async def test_a_message_of_the_library_begins_no_turn() -> None:
     history = [Message("m1", "user", "Go."), Message("m2", "assistant", "Yes.", author="model")]
     outcome = await harness(call("find", what="gap"), "Port 3.").run("Go.", history=history)
     assert assessed(outcome).turn_from == "person"
+
+
+async def test_what_speaks_against_a_nested_answer_speaks_against_the_one_that_uses_it() -> None:
+    script = [[call("find", what="gap"), call("find", what="empty")], "Port 3."]
+    nested = Agent(ScriptedModel(script), tools=[find]).as_tool("network", "Answers questions about switches")
+    outcome = await harness(call("network", id="c1", request="Which?"), "Port 3.", tools=[nested]).run("Go.")
+    found = assessed(outcome)
+    assert found.kinds == ("coverage-gap", "empty-undeclared")
+    assert [reason.witness[0].event for reason in found.reasons] == ["agentfp.answer.nested"] * 2
+    covered = Answer.coverage(outcome)
+    assert covered is not None
+    assert [item.line for item in covered.not_checked] == ["switch B — it is down"]
+    saved = Record.from_lines(outcome.result.record.to_lines())
+    assert (Answer.assessment(saved), Answer.coverage(saved)) == (found, covered)

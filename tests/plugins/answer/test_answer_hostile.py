@@ -132,3 +132,23 @@ async def test_periods_and_texts_are_cut_in_prose_and_whole_as_data() -> None:
     assert words.count("Period: ") == 12
     assert "And 2 periods more." in words
     assert json.dumps(covered.to_json()).count('"queried"') == 14
+
+
+async def test_a_result_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentfp_answer import envelopes, plugin
+
+    looked: list[str] = []
+    real = envelopes.envelopes_of
+
+    def counting(content: str, private: str | None = None) -> Any:
+        looked.append(content)
+        return real(content, private)
+
+    monkeypatch.setattr(plugin, "envelopes_of", counting)
+
+    async def fetch(n: int) -> Any:
+        """Fetch."""
+        return {"n": n, "text": '"af_ is no marker'}
+
+    await harness(*[call("fetch", n=n) for n in range(6)], "Done.", tools=[fetch]).run("Go.")
+    assert len(looked) == 6

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import ImagePart, Record, ResultCeiling, ToolReturn, tool
+from agentfp import ImagePart, Record, ResultCeiling, ToolReturn, approve, tool
 from agentfp.testing import call
 from agentfp_answer import Answer, CoverageDeclared, DeclarationRefusedError, Item, Period, absent, coverage, described_result
 from agentfp_answer.envelopes import envelopes_of
@@ -212,7 +212,7 @@ async def test_a_refused_declaration_is_the_failure_of_its_call() -> None:
 
 
 @pytest.mark.anyio
-async def test_declarations_are_announced_once_with_counts() -> None:
+async def test_declarations_are_announced_once_with_counts(caplog: pytest.LogCaptureFixture) -> None:
     async def find() -> Any:
         """Find."""
         gap = [{"what": "b", "why": "c"}]
@@ -227,6 +227,9 @@ async def test_declarations_are_announced_once_with_counts() -> None:
     assert (first.kinds, first.tool, first.checked, first.not_checked, first.cannot_cover) == (("coverage", "absence"), "find", 2, 1, 1)
     assert (first.has_period, first.minted, first.faults) == (True, True, 0)
     assert (second.minted, second.faults) == (False, 1)
+    assert [record.getMessage() for record in caplog.records if record.name == "agentfp.answer"] == [
+        "a result of 'foreign_one' declares something that cannot be read (1 faults); the rest of it is read"
+    ]
     assert '"short"' not in outcome.requests[1].messages[-1].text
     assert assessed(outcome).kinds == ("coverage-gap", "declared-absent")
     assert checks(assessed(outcome))["tool-coverage"] == (2, 2)
@@ -282,3 +285,22 @@ async def test_coverage_is_the_same_of_a_saved_record() -> None:
 
     outcome = await harness(call("find"), "One.", tools=[find]).run("Go.")
     assert Answer.coverage(Record.from_lines(outcome.record.to_lines())) == Answer.coverage(outcome)
+
+
+@pytest.mark.anyio
+async def test_limits_from_before_a_pause_still_arrive_after_it() -> None:
+    @tool(approval=True)
+    async def act() -> str:
+        """Act."""
+        return "done"
+
+    async def find() -> Any:
+        """Find."""
+        return absent("x", checked=["a"], not_checked=[{"what": "b", "why": "c"}])
+
+    made = harness([call("find"), call("act")], "Done.", tools=[find, act], limits_travel=True)
+    paused = await made.run("Go.")
+    assert assessed(paused).kinds == ("asked",)
+    done = await made.resume(paused, approve())
+    assert "- b — c" in done.text
+    assert assessed(done).kinds == ("coverage-gap", "declared-absent")

@@ -157,6 +157,12 @@ async def test_what_left_the_request_grounds_nothing() -> None:
     assert len(found(outcome, "unsupported-argument")) == 1
 
 
+async def test_what_came_back_into_the_request_grounds_again() -> None:
+    script = [call("jobs", id="c1"), call("jobs", id="c2", what="none"), call("log", job="job-44"), "Done."]
+    assert found(await harness(*script, plugins=[Window(back_at=3)]).run("Go."), "unsupported-argument") == []
+    assert len(found(await harness(*script, plugins=[Window()]).run("Go."), "unsupported-argument")) == 1
+
+
 async def test_arguments_of_other_plugins_are_not_the_tools() -> None:
     from agentfp_findings import Findings
 
