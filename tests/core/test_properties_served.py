@@ -70,8 +70,6 @@ class Expected:
             self.explained[plugin, args[0]] = (args[1], args[2], args[3])
         elif op == "unexplain":
             self.explained.pop((plugin, args[0]), None)
-        elif op == "unexplain":
-            self.explained.pop((plugin, args[0]), None)
         elif op == "hold_out":
             self.held_out.add((args[0], plugin))
         elif op == "let_in":
@@ -130,7 +128,9 @@ def check_against(
         assert request.system == "\n\n".join(pieces)
         wire = {t.name: {k: v.get("type") for k, v in t.parameters.get("properties", {}).items()} for t in request.tools}
         assert wire == expected.tools()
-        described = {t.name: {k: v["description"] for k, v in t.parameters["properties"].items() if "description" in v} for t in request.tools}
+        described = {
+            t.name: {k: v["description"] for k, v in t.parameters["properties"].items() if "description" in v} for t in request.tools
+        }
         assert {name: texts for name, texts in described.items() if texts} == expected.descriptions()
 
 

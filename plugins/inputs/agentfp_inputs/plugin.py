@@ -129,12 +129,11 @@ class Inputs(Plugin):
     # --- rules ---
 
     def _state(self, run: Run[Any]) -> dict[str, Any]:
-        """What is computed once a leg."""
+        """What is computed once a leg, and what of it serves the next ones."""
         cache = run.cache(self)
-        if cache.get("run") is not run:
-            cache.clear()
-            cache["run"] = run
-            cache["rules"] = {}
+        if cache.get("run_id") != run.run_id:
+            cache["run_id"] = run.run_id
+            cache["rules"], cache["explained"] = {}, None
             cache["sources"] = self._sources(run.agent.plugin_set.by_name)
         return cache
 

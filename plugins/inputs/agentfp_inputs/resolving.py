@@ -115,7 +115,10 @@ class Resolver:
             return self._asked(call, rule, "missing", None, {})
         value = arguments[argument]
         if call.id in self._ledger.before and (by := self._put_in(call, argument)) is not None:
-            return Judged(argument, rule, {"source": "app", "app_source": by, "value": shown(value, hidden=rule.hidden)})
+            put_in = {"source": "app", "app_source": by, "value": shown(value, hidden=rule.hidden)}
+            if rule.kind == "assume" or fits(rule, value):
+                return Judged(argument, rule, put_in)
+            return self._asked(call, rule, "unverified", None, {"app_source": by, "proposed": put_in["value"]})
         said = {"source": "model"} if self._checker is None else self._checker.check(call.name, argument, rule, value, claim)
         text = shown(value, hidden=rule.hidden)
         if rule.kind == "assume":

@@ -55,16 +55,16 @@ def _claim(entry: Any) -> Claim | None:
 
 
 class Texts:
-    """What there is to look through, tokenised once a message; it can be made again of the history at any time.
-
-    Attributes:
-        placed: call ids whose results were put elsewhere.
-    """
+    """What there is to look through, tokenised once a message; it can be made again of the history at any time."""
 
     def __init__(self) -> None:
-        self._read = 0
         self._tokens: dict[str, str] = {}
         self._by_text: dict[str, str] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._read = 0
+        self._last = ""
         self.person: list[Message] = []
         self.composed: list[Message] = []
         self.model: list[Message] = []
@@ -74,6 +74,8 @@ class Texts:
     def follow(self, run: Run[Any]) -> None:
         """Take in the messages that came since."""
         history = run.history
+        if self._read and (self._read > len(history) or history[self._read - 1].id != self._last):
+            self._begin()  # a message was taken out
         nested = bool(run.path)
         for place in range(self._read, len(history)):
             message = history[place]
@@ -87,6 +89,7 @@ class Texts:
             elif message.role == "tool" and message.tool_call_id is not None:
                 self.results[message.tool_call_id] = message
         self._read = len(history)
+        self._last = history[-1].id if history else ""
 
     def of(self, message: Message) -> str | None:
         """The tokens of a message, notes left out; None when it is too long to look through."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 
 from agentfp import InputRequestError, approve, tool
+from agentfp.events import PluginFailed
 from agentfp.plugin import Allow, CallView, Deny, Plugin, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_inputs import Assume, FromPerson, Inputs
@@ -240,6 +241,7 @@ async def test_a_question_beyond_what_one_round_takes_comes_in_the_next() -> Non
     assert result.pause is not None
     result = await asking.resume(stored(result), {question.id: question.prompt for question in result.pause.questions})
     assert prompts(result) == [f"Question {number}?" for number in range(32, 40)]
+    assert result.pause is not None
     result = await asking.resume(stored(result), {question.id: question.prompt for question in result.pause.questions})
     assert results(result) == [f"Question {number}?" for number in range(40)]
 
@@ -270,8 +272,8 @@ async def test_a_context_that_no_screen_can_show_refuses_the_call_and_names_the_
     result = await agent([call("read_meter", site="A"), "Done."], ask_context=lambda: wrong).run("Read A.")
     assert result.status == "answered"
     assert result.plugin_failures == {"inputs": 1}
-    (failed,) = result.record.events("agentfp.plugin.failed")
-    assert "ask_context" in failed.payload.error
+    (failed,) = result.record.of(PluginFailed)
+    assert "ask_context" in str(failed.error)
 
 
 async def test_the_application_may_add_to_what_the_screen_gets() -> None:

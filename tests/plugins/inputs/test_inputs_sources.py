@@ -9,6 +9,7 @@ import pytest
 
 from agentfp import Agent, tool
 from agentfp.testing import ScriptedModel, call
+from agentfp_findings import Findings
 from agentfp_inputs import FromPerson, Inputs
 from tests.plugins.inputs.meters import agent, find_site, prompts, read_meter, results, row, stored
 
@@ -232,3 +233,20 @@ async def test_a_tool_that_has_an_argument_of_that_name_is_refused() -> None:
     with pytest.raises(Exception, match="'_sources'"):
         agent(["Done."], tools=[odd], argument_sources=True)
     agent(["Done."], tools=[odd])
+
+
+async def test_the_findings_plugin_may_ask_for_sources_too() -> None:
+    models = [ScriptedModel([reading(said("span", "past month"), span="30d", top=20), "Done."]) for _ in range(2)]
+    plugins = [[Findings(argument_sources=True), Inputs()], [Findings(), Inputs(argument_sources=True)]]
+    for model, own in zip(models, plugins, strict=True):
+        result = await Agent(model, tools=[read_meter], plugins=own).run("Use of the past month.")
+        assert row(result, "span").source == "said"
+    assert models[0].requests[0].tools == models[1].requests[0].tools
+
+
+async def test_a_message_of_an_earlier_turn_counts_and_is_said_to_be_one() -> None:
+    script = ["Gladly.", reading(said("span", "past month"), span="30d", top=20), "Done."]
+    chat = agent(script, argument_sources=True).conversation()
+    await chat.send("I care about the past month.")
+    result = await chat.send("Read A.")
+    assert (row(result, "span").source, row(result, "span").details.get("earlier")) == ("said", True)
