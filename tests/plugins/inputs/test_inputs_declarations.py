@@ -17,6 +17,7 @@ from agentfp.plugin import Declaration, Plugin, ToolSource
 from agentfp.testing import ScriptedModel, call
 from agentfp_inputs import Assume, Choice, FromPerson, Inputs
 from agentfp_results import Period, Results
+from agentfp_results.events import CallWindow
 from tests.plugins.inputs.meters import TOOLS, agent, find_site, prompts, read_meter, results, row, sources, stored
 
 pytestmark = pytest.mark.anyio
@@ -296,3 +297,25 @@ async def test_what_is_said_of_arguments_goes_with_the_plugin() -> None:
     await Agent(plain, tools=[tool(find_site)]).run("Hello", history=first.history)
     assert [spec.name for spec in plain.requests[0].tools] == ["find_site"]
     assert TOOLS
+
+
+@tool(metadata={"period": {"argument": "back", "spelling": "lookback"}})
+async def read_wind(back: str = "") -> str:
+    """Wind."""
+    return f"wind {back or 'of all times'}"
+
+
+@pytest.mark.parametrize(("window", "sent", "why"), [(None, "1d", None), ("2027-03-04T06:00:00Z", "of all times", "several-mentions")])
+async def test_of_several_periods_of_the_person_none_is_filled_in(window: Any, sent: str, why: str | None) -> None:
+    quote = [{"argument": "span", "source": "user", "quote": "over 1d"}]
+    script = [call("read_power", span="1d", _sources=quote), call("read_wind"), "Done."]
+    plugins = [Inputs(argument_sources=True), Results()]
+    asking = Agent(ScriptedModel(script), tools=[read_power, read_wind], plugins=plugins)
+    options: dict[str, Any] = {"now": "2027-03-04T12:00:00Z"}
+    if window is not None:
+        options["window"] = (window, "2027-03-04T12:00:00Z")
+    result = await asking.run("Power over 1d, and the wind.", options={"results": options})
+    assert results(result) == ["power 1d", f"wind {sent}"]
+    first, second = result.record.of(CallWindow)
+    assert (first.how, first.by) == ("bound", "quote")
+    assert (second.how, second.why) == ("filled" if why is None else "not-filled", why)
