@@ -94,7 +94,8 @@ class Resolver:
         found = [self._one(call, rule, arguments, claims.get(rule.argument), used) for rule in rules.values()]
         if self._checker is not None:
             for argument, claim in claims.items():
-                if argument not in rules and not is_missing(arguments, argument):
+                known = call.tool is not None and argument in call.tool.parameters
+                if known and argument not in rules and not is_missing(arguments, argument):
                     said = self._checker.check(call.name, argument, None, arguments[argument], claim)
                     hidden = call.tool is not None and argument in call.tool.redact
                     value = shown(arguments[argument], hidden=hidden)

@@ -250,3 +250,10 @@ async def test_a_message_of_an_earlier_turn_counts_and_is_said_to_be_one() -> No
     await chat.send("I care about the past month.")
     result = await chat.send("Read A.")
     assert (row(result, "span").source, row(result, "span").details.get("earlier")) == ("said", True)
+
+
+async def test_an_argument_that_the_tool_does_not_have_makes_no_row() -> None:
+    made_up = {"argument": "made up by the model", "source": "app"}
+    call_of = reading(said("span", "past month"), made_up, span="30d", top=20, **{"made up by the model": 1})
+    result = await ask([call_of])
+    assert {found.argument for found in Inputs.rows(result)} == {"span", "top"}
