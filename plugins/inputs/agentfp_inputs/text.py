@@ -30,6 +30,11 @@ def tokens(text: str) -> str:
     return f"{_EDGE}{_EDGE.join(found)}{_EDGE}" if found else ""
 
 
+def single(found: str) -> list[str]:
+    """What ``tokens`` found, one by one."""
+    return found.strip(_EDGE).split(_EDGE) if found else []
+
+
 def count(found: str) -> int:
     """How many tokens ``tokens`` found."""
     return max(found.count(_EDGE) - 1, 0)
