@@ -202,14 +202,14 @@ class ToolContext(Generic[Deps]):
             if name not in self._made:
                 self._made[name] = factory(self, self._run)
             return self._made[name]
-        plugin = {"artifacts": "artifacts", "credentials": "credentials", "credential": "credentials"}.get(name)
-        if plugin is not None:
-            way = f"{to_install(plugin)}, then add {plugin!r} to the plugins"
-            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: {way}"
+        if (plugin := _PROVIDED.get(name)) is not None:
+            msg = f"tool {self.tool_name!r} needs ctx.{name}; switch it on: {to_install(plugin)}, then add {plugin!r} to the plugins"
             raise CapabilityMissingError(msg)
         raise CapabilityMissingError(f"the tool context has no {name!r}; {nearest(name, [*capabilities, *_PUBLIC])}")
 
 
+_PROVIDED = {"artifacts": "artifacts", "credentials": "credentials", "time": "results"}
+"""What sister distributions provide, by the plugin to switch on."""
 _PUBLIC = tuple(name for name in dir(ToolContext) if not name.startswith("_"))
 
 

@@ -10,6 +10,7 @@ from agentfp.plugin import AskField, AskPerson
 from agentfp_inputs.events import Asked, AskedField, Asking, Bound
 from agentfp_inputs.ledger import Ledger
 from agentfp_inputs.rules import Rule
+from agentfp_inputs.text import kind_of
 from agentfp_inputs.words import asked_again
 
 FIELDS_MOST, CONTEXT_MOST, TIMES_MOST = 32, 16_384, 3
@@ -83,7 +84,7 @@ def fits(rule: Rule, value: Any) -> bool:
     """Whether a person's answer can be the value of an argument."""
     if isinstance(value, str) and not value.strip():
         return False
-    if rule.choices is not None and not any(type(value) is type(one.value) and value == one.value for one in rule.choices):
+    if rule.choices is not None and not any(kind_of(value) == kind_of(one.value) and value == one.value for one in rule.choices):
         return False
     if rule.marker is not None and rule.choices is None and rule.marker.respell(value, rule.marker) is None:
         return False

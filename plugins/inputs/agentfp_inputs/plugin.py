@@ -32,7 +32,7 @@ from agentfp_inputs.report import ArgumentRow, Assumed, assumed_of, rows_of
 from agentfp_inputs.resolving import Resolver
 from agentfp_inputs.rules import Rule, read_rules
 from agentfp_inputs.sources import Checker, Texts
-from agentfp_inputs.text import json_text
+from agentfp_inputs.text import is_missing, json_text
 from agentfp_inputs.words import SOURCES, UNREADABLE, schema_text, sources_fragment
 
 FRAGMENT = sources_fragment()
@@ -129,12 +129,11 @@ class Inputs(Plugin):
     # --- rules ---
 
     def _state(self, run: Run[Any]) -> dict[str, Any]:
-        """What is computed once a leg."""
+        """What is computed once a leg, and what of it serves the next ones."""
         cache = run.cache(self)
-        if cache.get("run") is not run:
-            cache.clear()
-            cache["run"] = run
-            cache["rules"] = {}
+        if cache.get("run_id") != run.run_id:
+            cache["run_id"] = run.run_id
+            cache["rules"], cache["explained"] = {}, None
             cache["sources"] = self._sources(run.agent.plugin_set.by_name)
         return cache
 
@@ -260,5 +259,9 @@ class Inputs(Plugin):
 
 
 def _is_settled(ledger: Ledger, call: CallView) -> bool:
-    """Whether the call was judged before this run broke off."""
-    return call.id in ledger.filled or any(row.said.source is not None for row in ledger.rows_of(call.id))
+    """Whether the call was judged before this run broke off, and what was to be filled in is there."""
+    judged = [row.said.argument for row in ledger.rows_of(call.id) if row.said.source is not None]
+    if not judged:
+        return False
+    arguments = call.arguments
+    return not any(is_missing(arguments, argument) for argument in judged)

@@ -94,7 +94,8 @@ class Resolver:
         found = [self._one(call, rule, arguments, claims.get(rule.argument), used) for rule in rules.values()]
         if self._checker is not None:
             for argument, claim in claims.items():
-                if argument not in rules and not is_missing(arguments, argument):
+                known = call.tool is not None and argument in call.tool.parameters
+                if known and argument not in rules and not is_missing(arguments, argument):
                     said = self._checker.check(call.name, argument, None, arguments[argument], claim)
                     hidden = call.tool is not None and argument in call.tool.redact
                     value = shown(arguments[argument], hidden=hidden)
@@ -115,7 +116,10 @@ class Resolver:
             return self._asked(call, rule, "missing", None, {})
         value = arguments[argument]
         if call.id in self._ledger.before and (by := self._put_in(call, argument)) is not None:
-            return Judged(argument, rule, {"source": "app", "app_source": by, "value": shown(value, hidden=rule.hidden)})
+            put_in = {"source": "app", "app_source": by, "value": shown(value, hidden=rule.hidden)}
+            if rule.kind == "assume" or fits(rule, value):
+                return Judged(argument, rule, put_in)
+            return self._asked(call, rule, "unverified", None, {"app_source": by, "proposed": put_in["value"]})
         said = {"source": "model"} if self._checker is None else self._checker.check(call.name, argument, rule, value, claim)
         text = shown(value, hidden=rule.hidden)
         if rule.kind == "assume":

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from agentfp.plugin import Message, Run
 from agentfp_inputs.ledger import Ledger
 from agentfp_inputs.rules import Rule
-from agentfp_inputs.text import QUOTE_CHARS, clip, count, is_missing, same_value, tokens, value_tokens
+from agentfp_inputs.text import QUOTE_CHARS, clip, count, is_missing, same_value, single, tokens, value_tokens
 
 CLAIMED = ("user", "result", "turn", "app", "assumed")
 TEXT_MOST = 1_000_000
@@ -55,25 +55,29 @@ def _claim(entry: Any) -> Claim | None:
 
 
 class Texts:
-    """What there is to look through, tokenised once a message; it can be made again of the history at any time.
-
-    Attributes:
-        placed: call ids whose results were put elsewhere.
-    """
+    """What there is to look through, tokenised once a message; it can be made again of the history at any time."""
 
     def __init__(self) -> None:
-        self._read = 0
         self._tokens: dict[str, str] = {}
         self._by_text: dict[str, str] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._read = 0
+        self._last = ""
         self.person: list[Message] = []
         self.composed: list[Message] = []
         self.model: list[Message] = []
         self.results: dict[str, Message] = {}
         self.calls: dict[str, dict[str, Any]] = {}
+        self._unindexed: list[Message] = []
+        self._where: dict[str, list[Message]] = {}
 
     def follow(self, run: Run[Any]) -> None:
         """Take in the messages that came since."""
         history = run.history
+        if self._read and (self._read > len(history) or history[self._read - 1].id != self._last):
+            self._begin()  # a message was taken out
         nested = bool(run.path)
         for place in range(self._read, len(history)):
             message = history[place]
@@ -86,7 +90,9 @@ class Texts:
                     self.calls[call.id] = call.arguments
             elif message.role == "tool" and message.tool_call_id is not None:
                 self.results[message.tool_call_id] = message
+                self._unindexed.append(message)
         self._read = len(history)
+        self._last = history[-1].id if history else ""
 
     def of(self, message: Message) -> str | None:
         """The tokens of a message, notes left out; None when it is too long to look through."""
@@ -95,6 +101,18 @@ class Texts:
                 return None
             self._tokens[message.id] = tokens(message.content)
         return self._tokens[message.id]
+
+    def in_results(self, wanted: str) -> bool:
+        """Whether tokens stand in any result, one after the other. Each result is looked through once, whatever is asked for."""
+        for message in self._unindexed:
+            for token in set(single(self.of(message) or "")):
+                self._where.setdefault(token, []).append(message)
+        self._unindexed.clear()
+        words = single(wanted)
+        found = [self._where.get(word, []) for word in words]
+        if len(words) < 2 or not all(found):
+            return bool(words) and all(found)
+        return any(wanted in (self.of(message) or "") for message in min(found, key=len))
 
     def of_text(self, text: str) -> str | None:
         """The tokens of a text of the application."""
@@ -260,7 +278,7 @@ class Checker:
         texts = self._texts
         if any(wanted in (texts.of(message) or "") for message in texts.person):
             return "person"
-        if any(wanted in (texts.of(message) or "") for message in texts.results.values()):
+        if texts.in_results(wanted):
             return "result"
         return "app" if any(wanted in (texts.of_text(text) or "") for _, text in self._app_texts()) else None
 

@@ -30,6 +30,11 @@ def tokens(text: str) -> str:
     return f"{_EDGE}{_EDGE.join(found)}{_EDGE}" if found else ""
 
 
+def single(found: str) -> list[str]:
+    """What ``tokens`` found, one by one."""
+    return found.strip(_EDGE).split(_EDGE) if found else []
+
+
 def count(found: str) -> int:
     """How many tokens ``tokens`` found."""
     return max(found.count(_EDGE) - 1, 0)
@@ -67,13 +72,14 @@ def same_value(one: Any, other: Any) -> bool:
         one: a value of an argument.
         other: another one.
     """
-    if _kind(one) != _kind(other):
+    if kind_of(one) != kind_of(other):
         return False
     found = value_tokens(one)
     return bool(found) and found == value_tokens(other)
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """The kind of a value as JSON has it: whole numbers and others are one."""
     if isinstance(value, bool):
         return "boolean"
     return "number" if isinstance(value, (int, float)) else type(value).__name__

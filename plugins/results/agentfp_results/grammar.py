@@ -204,9 +204,8 @@ def _midnight(of: datetime.date, in_zone: datetime.tzinfo) -> int:
 
 def iso(ns: int, *, step: int = SECOND) -> str:
     """An instant in UTC, to the second where it is whole and ``step`` allows it, else to the millisecond or finer."""
-    moment = to_datetime(ns)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
-    return f"{text}{_fraction(ns, step)}Z"
+    moment = _EPOCH + datetime.timedelta(seconds=ns // SECOND)
+    return f"{moment.isoformat()[:19]}{_fraction(ns, step)}Z"
 
 
 def _fraction(ns: int, step: int) -> str:
@@ -219,7 +218,7 @@ def _fraction(ns: int, step: int) -> str:
 def wall_text(ns: int, in_zone: datetime.tzinfo, *, step: int = SECOND) -> str | None:
     """An instant as the clocks of a zone show it; None when that time is there twice, so that it would not be read back."""
     moment = to_datetime(ns, in_zone)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0") + _fraction(ns, step)
+    text = moment.replace(microsecond=0, tzinfo=None).isoformat() + _fraction(ns, step)
     doubled = moment.replace(fold=0).utcoffset() != moment.replace(fold=1).utcoffset()
     try:
         back = wall(text, in_zone)

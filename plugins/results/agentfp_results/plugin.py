@@ -171,9 +171,9 @@ class Results(Plugin):
     def _state(self, run: Run[Any]) -> dict[str, Any]:
         """What is computed once a leg."""
         cache = run.cache(self)
-        if cache.get("run") is not run:
+        if cache.get("run_id") != run.run_id:
             cache.clear()
-            cache["run"] = run
+            cache["run_id"] = run.run_id
             cache["periods"] = {}
         return cache
 

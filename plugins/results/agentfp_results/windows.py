@@ -58,10 +58,11 @@ class Windows:
                     verdicts[call.id] = found
                     continue
                 filled = found
+            origin: Literal["person", "app"] = "person" if filled else "app"
             if period.needs_zone:
                 filled = {**filled, **self._zone_argument(period, {**arguments, **filled})}
             if filled:
-                verdicts[call.id] = Allow({**arguments, **filled}, origin="person")
+                verdicts[call.id] = Allow({**arguments, **filled}, origin=origin)
         return verdicts
 
     def _only_window(self) -> Range | None:

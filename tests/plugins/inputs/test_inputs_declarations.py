@@ -12,10 +12,12 @@ import pytest
 from pydantic import Field
 
 from agentfp import Agent, ConfigError, raw_tool, tool
+from agentfp.events import VerdictFiled
 from agentfp.plugin import Declaration, Plugin, ToolSource
 from agentfp.testing import ScriptedModel, call
 from agentfp_inputs import Assume, Choice, FromPerson, Inputs
 from agentfp_results import Period, Results
+from agentfp_results.events import CallWindow
 from tests.plugins.inputs.meters import TOOLS, agent, find_site, prompts, read_meter, results, row, sources, stored
 
 pytestmark = pytest.mark.anyio
@@ -195,8 +197,8 @@ async def test_rules_of_a_server_s_tool_that_cannot_be_read_refuse_its_calls(rul
     result = await agent(script, tools=[find_site, Server({"inputs": rules})]).run("Read A.")
     assert results(result)[0].startswith("The rules for this tool's arguments cannot be read")
     assert "S-17" in results(result)[1]
-    verdict = result.record.events("agentfp.hook.verdict")[0].payload
-    assert (verdict.rule, "tool 'remote'" in verdict.reason) == ("inputs:unreadable", True)
+    verdict = result.record.of(VerdictFiled)[0]
+    assert (verdict.rule, "tool 'remote'" in str(verdict.reason)) == ("inputs:unreadable", True)
 
 
 # --- one answer for two spellings ---
@@ -254,6 +256,27 @@ async def test_an_earlier_answer_in_another_spelling_is_a_source() -> None:
     assert (row(result, "window").source, row(result, "window").details["matched"]) == ("answered", "spelling")
 
 
+# --- a period that is set on the screen ---
+
+
+@pytest.mark.parametrize(("start", "value"), [("2027-03-04T06:00:00Z", "6h"), ("2027-03-04T05:00:00Z", None)])
+@pytest.mark.parametrize("first", ["inputs", "results"])
+async def test_nobody_is_asked_for_a_period_that_the_screen_has_unless_it_is_none_of_the_choices(
+    start: str, value: Any, first: str
+) -> None:
+    plugins: list[Plugin] = [Inputs(), Results()]
+    asking = Agent(
+        ScriptedModel([call("read_power"), "Done."]), tools=[read_power], plugins=plugins if first == "inputs" else plugins[::-1]
+    )
+    options = {"results": {"now": "2027-03-04T12:00:00Z", "window": (start, "2027-03-04T12:00:00Z")}}
+    result = await asking.run("Power.", options=options)
+    if value is None:
+        assert prompts(result) == ["How far back?"]
+        return
+    assert results(result) == [f"power {value}"]
+    assert (row(result, "span").source, row(result, "span").details["app_source"]) == ("app", "results")
+
+
 # --- off is absent ---
 
 
@@ -274,3 +297,25 @@ async def test_what_is_said_of_arguments_goes_with_the_plugin() -> None:
     await Agent(plain, tools=[tool(find_site)]).run("Hello", history=first.history)
     assert [spec.name for spec in plain.requests[0].tools] == ["find_site"]
     assert TOOLS
+
+
+@tool(metadata={"period": {"argument": "back", "spelling": "lookback"}})
+async def read_wind(back: str = "") -> str:
+    """Wind."""
+    return f"wind {back or 'of all times'}"
+
+
+@pytest.mark.parametrize(("window", "sent", "why"), [(None, "1d", None), ("2027-03-04T06:00:00Z", "of all times", "several-mentions")])
+async def test_of_several_periods_of_the_person_none_is_filled_in(window: Any, sent: str, why: str | None) -> None:
+    quote = [{"argument": "span", "source": "user", "quote": "over 1d"}]
+    script = [call("read_power", span="1d", _sources=quote), call("read_wind"), "Done."]
+    plugins = [Inputs(argument_sources=True), Results()]
+    asking = Agent(ScriptedModel(script), tools=[read_power, read_wind], plugins=plugins)
+    options: dict[str, Any] = {"now": "2027-03-04T12:00:00Z"}
+    if window is not None:
+        options["window"] = (window, "2027-03-04T12:00:00Z")
+    result = await asking.run("Power over 1d, and the wind.", options={"results": options})
+    assert results(result) == ["power 1d", f"wind {sent}"]
+    first, second = result.record.of(CallWindow)
+    assert (first.how, first.by) == ("bound", "quote")
+    assert (second.how, second.why) == ("filled" if why is None else "not-filled", why)

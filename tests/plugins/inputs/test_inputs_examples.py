@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 
 from agentfp import InputRequestError, approve, tool
+from agentfp.events import PluginFailed
 from agentfp.plugin import Allow, CallView, Deny, Plugin, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_inputs import Assume, FromPerson, Inputs
@@ -240,6 +241,7 @@ async def test_a_question_beyond_what_one_round_takes_comes_in_the_next() -> Non
     assert result.pause is not None
     result = await asking.resume(stored(result), {question.id: question.prompt for question in result.pause.questions})
     assert prompts(result) == [f"Question {number}?" for number in range(32, 40)]
+    assert result.pause is not None
     result = await asking.resume(stored(result), {question.id: question.prompt for question in result.pause.questions})
     assert results(result) == [f"Question {number}?" for number in range(40)]
 
@@ -270,11 +272,32 @@ async def test_a_context_that_no_screen_can_show_refuses_the_call_and_names_the_
     result = await agent([call("read_meter", site="A"), "Done."], ask_context=lambda: wrong).run("Read A.")
     assert result.status == "answered"
     assert result.plugin_failures == {"inputs": 1}
-    (failed,) = result.record.events("agentfp.plugin.failed")
-    assert "ask_context" in failed.payload.error
+    (failed,) = result.record.of(PluginFailed)
+    assert "ask_context" in str(failed.error)
 
 
 async def test_the_application_may_add_to_what_the_screen_gets() -> None:
     result = await agent([call("read_meter", site="A"), "Done."], ask_context=lambda: {"ui": {"page": "meters"}}).run("Read A.")
     assert result.pause is not None
     assert result.pause.questions[0].context["ui"] == {"page": "meters"}
+
+
+async def test_a_choice_is_the_number_that_it_is() -> None:
+    @tool
+    async def dim(level: Annotated[int, FromPerson("How bright?", choices=[1, 2])]) -> str:
+        """Dim the light."""
+        return f"level {level!r}"
+
+    asking = agent([call("dim"), "Done."], tools=[dim])
+    assert results(await asking.resume(stored(await asking.run("Dim.")), 2.0)) == ["level 2"]
+
+
+@pytest.mark.parametrize("broke_off_after", ["agentfp.inputs.argument", "agentfp.hook.verdict"])
+async def test_what_was_judged_before_a_run_broke_off_is_filled_in_when_it_goes_on(broke_off_after: str) -> None:
+    result = await agent([call("read_meter", site="A", span="6h"), "Done."]).run("Read A over 6h.")
+    seen = result.record.at(result.record.events(broke_off_after)[-1 if "argument" in broke_off_after else 0].seq)
+    after = await agent(["Done."]).resume_on_error(seen)
+    assert results(after) == ["readings of A over 6h, 20 at most"]
+    assert (row(after, "span").source, row(after, "top").source) == ("model", "default")
+    again = sources(after, "top")
+    assert again == ["default"] * (2 if "argument" in broke_off_after else 1)

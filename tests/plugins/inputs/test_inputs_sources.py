@@ -9,7 +9,8 @@ import pytest
 
 from agentfp import Agent, tool
 from agentfp.testing import ScriptedModel, call
-from agentfp_inputs import FromPerson, Inputs
+from agentfp_findings import Findings
+from agentfp_inputs import Assume, FromPerson, Inputs
 from tests.plugins.inputs.meters import agent, find_site, prompts, read_meter, results, row, stored
 
 pytestmark = pytest.mark.anyio
@@ -180,6 +181,18 @@ async def test_a_hint_says_where_a_value_stands_too() -> None:
     assert (row(result, "top").source, row(result, "top").details["coincides"]) == ("model", "person")
 
 
+@pytest.mark.parametrize(("value", "hint"), [("S-17", "result"), ("17 S", None), ("17", "result"), ("nobody", None), ("list", "person")])
+async def test_a_hint_names_a_result_where_the_words_stand_one_after_the_other(value: str, hint: str | None) -> None:
+    @tool
+    async def show(site: Annotated[str, Assume("all")]) -> str:
+        """Show a site."""
+        return "shown"
+
+    script = [call("find_site", name="x"), call("find_site", name="y"), call("show", site=value), "Done."]
+    result = await agent(script, tools=[find_site, show], argument_sources=True).run("A list, please.")
+    assert (row(result, "site").source, row(result, "site").details.get("coincides")) == ("model", hint)
+
+
 async def test_entries_that_cannot_be_read_are_counted_and_dropped() -> None:
     wrong = [
         "x",
@@ -232,3 +245,27 @@ async def test_a_tool_that_has_an_argument_of_that_name_is_refused() -> None:
     with pytest.raises(Exception, match="'_sources'"):
         agent(["Done."], tools=[odd], argument_sources=True)
     agent(["Done."], tools=[odd])
+
+
+async def test_the_findings_plugin_may_ask_for_sources_too() -> None:
+    models = [ScriptedModel([reading(said("span", "past month"), span="30d", top=20), "Done."]) for _ in range(2)]
+    plugins = [[Findings(argument_sources=True), Inputs()], [Findings(), Inputs(argument_sources=True)]]
+    for model, own in zip(models, plugins, strict=True):
+        result = await Agent(model, tools=[read_meter], plugins=own).run("Use of the past month.")
+        assert row(result, "span").source == "said"
+    assert models[0].requests[0].tools == models[1].requests[0].tools
+
+
+async def test_a_message_of_an_earlier_turn_counts_and_is_said_to_be_one() -> None:
+    script = ["Gladly.", reading(said("span", "past month"), span="30d", top=20), "Done."]
+    chat = agent(script, argument_sources=True).conversation()
+    await chat.send("I care about the past month.")
+    result = await chat.send("Read A.")
+    assert (row(result, "span").source, row(result, "span").details.get("earlier")) == ("said", True)
+
+
+async def test_an_argument_that_the_tool_does_not_have_makes_no_row() -> None:
+    made_up = {"argument": "made up by the model", "source": "app"}
+    arguments: dict[str, Any] = {"made up by the model": 1, "_sources": [said("span", "past month"), made_up]}
+    result = await ask([call("read_meter", site="A", span="30d", top=20, **arguments)])
+    assert {found.argument for found in Inputs.rows(result)} == {"span", "top"}

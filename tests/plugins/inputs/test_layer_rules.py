@@ -25,10 +25,8 @@ from agentfp_inputs.ledger import Ledger
 from agentfp_results import Bounds, Joined, Period, Results, absent, coverage, period
 from agentfp_results.ledger import Ledger as ResultsLedger
 from agentfp_results.limits import coverage_of, words_of
-from agentfp_results.windows import Windows
 from tests.plugins.results.stores import NOON, NOW, read_of, span
 
-assert Windows
 HELD = read_of(span("06:00", "07:00"), span("00:00", "04:30"))
 
 

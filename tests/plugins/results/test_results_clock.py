@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pytest
 
 from agentfp import Agent, AskField, CapabilityMissingError, ConfigError, ToolContext, approve, request_input, tool
+from agentfp.events import ToolEnded
 from agentfp.testing import ScriptedModel, StepClock, call
 from agentfp_results import Bounds, Joined, Lookback, Period, Results, coverage, period
 from agentfp_results.events import CallWindow, Clock, ClockOnResume, Dispatched
@@ -309,5 +310,6 @@ async def test_without_the_clock_nothing_is_added_and_periods_are_judged_all_the
 
 async def test_a_tool_that_wants_the_time_says_so_where_the_clock_is_off() -> None:
     result = await Agent(ScriptedModel([call("what_time"), "Done."]), tools=[what_time]).run("Time?")
-    (ended,) = result.record.events("agentfp.tool.ended")
-    assert ended.payload.error_class == CapabilityMissingError.__name__
+    (ended,) = result.record.of(ToolEnded)
+    assert ended.error_class == CapabilityMissingError.__name__
+    assert "needs ctx.time; switch it on: pip install agentfp-results, then add 'results' to the plugins" in str(ended.error)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentfp import Agent, Record, ToolReturn, ask_human, tool
+from agentfp.events import ToolEnded
 from agentfp.testing import ScriptedModel, call
 from agentfp_results import EnvelopeError, Limit, Results, absent, coverage, described_result, emptiness
 from agentfp_results.events import Coverage, Facts
@@ -24,7 +25,7 @@ POINT = {"t": "2027-03-04T06:00:00Z", "entity": "a", "metric": "load", "value": 
     [
         (lambda: absent("VM on ds-4", checked=[]), "one place in `checked`"),
         (lambda: absent(" ", checked=["a"]), "`what` was looked for"),
-        (lambda: absent("x", checked="a"), "takes a list"),  # type: ignore[arg-type]
+        (lambda: absent("x", checked="a"), "takes a list"),
         (lambda: absent("x", checked=["a"], try_instead={"tool": "b"}), "try_instead_tool"),  # type: ignore[arg-type]
         (lambda: absent("x", checked=["a"], try_instead_tool=["b"]), "one mapping"),  # type: ignore[arg-type]
         (lambda: absent("x", checked=["a"], try_instead_tool={"tool": ""}), "needs the name"),
@@ -135,15 +136,19 @@ async def test_a_foreign_copy_that_breaks_a_rule_stays_plain_data() -> None:
 async def test_limits_survive_a_result_that_is_too_large() -> None:
     made = giving(lambda: coverage(["x" * 100] * 100, not_checked=["attic"]), result_ceiling=500)
     result = await agent([call("read"), "Done."], [made]).run("Read.")
-    (ended,) = result.record.events("agentfp.tool.ended")
-    assert "x" * 100 not in ended.payload.content
-    if ended.payload.outcome in ("success", "partial", "absent"):
+    (ended,) = result.record.of(ToolEnded)
+    assert "x" * 100 not in ended.content
+    if ended.outcome in ("success", "partial", "absent"):
         assert [item.what for item in result.record.of(Coverage)[0].not_checked] == ["attic"]
 
 
 # --- limits travel with the answer ---
 
-LIMITS = {"checked": ["east"], "not_checked": [{"what": "west", "why": "closed"}], "cannot_cover": [{"what": "guests", "why": "private"}]}
+LIMITS: dict[str, Any] = {
+    "checked": ["east"],
+    "not_checked": [{"what": "west", "why": "closed"}],
+    "cannot_cover": [{"what": "guests", "why": "private"}],
+}
 
 
 async def test_the_limits_stand_after_the_answer_where_they_are_wanted() -> None:
@@ -257,7 +262,17 @@ async def test_a_hostile_tool_is_contained() -> None:
 
 
 def test_reading_never_raises() -> None:
-    for data in (None, 1, "x", [], {}, {"af_absent": True}, {"af_coverage": {}, "result": {"af_coverage": 3}}, {"af_semantics": True}):
+    samples: list[Any] = [
+        None,
+        1,
+        "x",
+        [],
+        {},
+        {"af_absent": True},
+        {"af_coverage": {}, "result": {"af_coverage": 3}},
+        {"af_semantics": True},
+    ]
+    for data in samples:
         envelopes_of(data)
         assert served(data) is data
 

@@ -16,7 +16,7 @@ from agentfp_results.forms import Reading, as_range
 from agentfp_results.grammar import SECOND, Gap, Length, Range, day, duration, instant, iso, wall, wall_text, zone
 from agentfp_results.period import ToolPeriod, facts_of
 
-PARIS = zone("Europe/Paris")
+PARIS: Any = zone("Europe/Paris")
 assert PARIS is not None
 NOW = instant("2027-03-04T12:00:00Z", strict=True)
 assert NOW is not None
@@ -152,7 +152,7 @@ def test_look_backs_are_spelled_as_the_other_parameter_spells_them() -> None:
     assert exact.respell(value, Period("iso-range")) is None, "two ranges are asked for one by one"
 
 
-FORMS = [
+FORMS: list[Any] = [
     Bounds("a", "b", edge="inclusive"),
     Bounds("a", "b", edge="exclusive", as_="epoch-ms"),
     Bounds("a", "b", edge="inclusive", as_="epoch-s"),
