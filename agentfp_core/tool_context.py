@@ -208,7 +208,7 @@ class ToolContext(Generic[Deps]):
         raise CapabilityMissingError(f"the tool context has no {name!r}; {nearest(name, [*capabilities, *_PUBLIC])}")
 
 
-_PROVIDED = {"artifacts": "artifacts", "credentials": "credentials", "time": "results"}
+_PROVIDED = {"artifacts": "artifacts", "credential": "credentials", "credentials": "credentials", "time": "results"}
 """What sister distributions provide, by the plugin to switch on."""
 _PUBLIC = tuple(name for name in dir(ToolContext) if not name.startswith("_"))
 
