@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from agentfp import Agent, Limits, tool
 from agentfp.model import Model, ModelFeatures, ModelRequest, ModelResponse, ToolCall
 from agentfp.plugin import Plugin
+from agentfp_answer import coverage
 from agentfp_inputs import Assume, FromPerson, Inputs
-from agentfp_results import Period, Results, coverage
+from agentfp_results import Period, Results
 from benchmarks.harness import Measured, Options, machine, measure, options, pin_to_one_core, publish, slope_table, table
 
 ITERATIONS = (10, 40, 160, 300)

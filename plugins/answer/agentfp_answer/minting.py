@@ -108,8 +108,8 @@ def coverage(
         DeclarationRefusedError: names what is wrong.
     """
     lists = _lists(checked, not_checked, cannot_cover)
-    if not any(lists.values()):
-        raise DeclarationRefusedError("coverage() needs one of checked, not_checked and cannot_cover")
+    if period is None and not any(lists.values()):
+        raise DeclarationRefusedError("coverage() needs one of checked, not_checked, cannot_cover and period")
     tail = _period(period) | {"note": COVERAGE_NOTE}
     own = {COVERAGE: {**_wire(lists), **tail}}
     whole = {COVERAGE: {**_wire(lists, whole=True), **tail}}

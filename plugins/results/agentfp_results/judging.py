@@ -16,6 +16,7 @@ from agentfp_results.ledger import Ledger
 from agentfp_results.period import ToolPeriod
 from agentfp_results.ranges import differences
 from agentfp_results.reading import Envelope, envelopes_of, leading_object
+from agentfp_results.wire import COVERAGE, DEPTH_MOST, ENVELOPES
 from agentfp_results.words import VERDICTS, differs_note
 
 READ = ("success", "partial", "absent")
@@ -40,6 +41,18 @@ def data_of(result: ResultView, call: CallView) -> Any:
         return None
     found = leading_object(result.real)
     return value if found is None and isinstance(value, Mapping) and _is_marked(value) else found
+
+
+def declared_beside(result: ResultView) -> Any:
+    """What the author's declarations put beside a result, where it stands whole: nested as it would be in a result; None for nothing."""
+    value = result.value
+    listed = value.private.get(ENVELOPES) if isinstance(value, ToolReturn) and isinstance(value.private, Mapping) else None
+    if not isinstance(listed, list):
+        return None
+    data: Any = None
+    for envelope in reversed(listed[:DEPTH_MOST]):
+        data = {COVERAGE: envelope[COVERAGE], "result": data} if isinstance(envelope, Mapping) and COVERAGE in envelope else envelope
+    return data
 
 
 def _is_marked(value: Mapping[Any, Any]) -> bool:

@@ -10,7 +10,6 @@ import pydantic
 
 from agentfp.plugin import (
     Allow,
-    AnswerDraft,
     AskPerson,
     Batch,
     ConfigError,
@@ -29,9 +28,8 @@ from agentfp.plugin import (
 )
 from agentfp_results.clock import RunTime, TimeOptions, clock_of, read_zone, run_time
 from agentfp_results.events import EVENTS, Clock, ClockOnResume, PeriodJudged, Span
-from agentfp_results.judging import READ, Judge, data_of
+from agentfp_results.judging import READ, Judge, data_of, declared_beside
 from agentfp_results.ledger import MEMO_EVENTS, PLUGIN, Ledger
-from agentfp_results.limits import AnswerCoverage, coverage_of, words_of
 from agentfp_results.period import ToolPeriod, read_period
 from agentfp_results.reading import served
 from agentfp_results.windows import Timed, Windows
@@ -52,12 +50,10 @@ class Results(Plugin):
         Args:
             zone: the time zone of the people who ask, an IANA name; a run may be given another.
             clock: each turn has a clock, which the model and the tools read; off, periods are compared with nothing.
-            limits_in_answer: what the results declare of their limits is put in words after the answer.
         """
 
         zone: str | None = None
         clock: bool = pydantic.Field(True, strict=True)
-        limits_in_answer: bool = pydantic.Field(False, strict=True)
 
         @pydantic.field_validator("zone")
         @classmethod
@@ -73,11 +69,6 @@ class Results(Plugin):
             window: the period that the person set on a screen, a pair of instants; the second is not in it.
         """
 
-    @property
-    def may_change_answers(self) -> bool:
-        """Only where the limits are put after the answer."""
-        return bool(self.settings.limits_in_answer)
-
     # --- the memo ---
 
     def initial(self) -> Ledger:
@@ -88,19 +79,6 @@ class Results(Plugin):
         """The ledger after an event."""
         state.take(event)
         return state
-
-    @classmethod
-    def coverage(cls, source: MemoSource, *, turn: int | None = None) -> AnswerCoverage:
-        """The limits of an answer, as the results of its turn declare them.
-
-        Args:
-            source: a result, a record, a checkpoint, or the path of a saved record.
-            turn: number of the turn; None for the last one that has any.
-        """
-        ledger: Ledger = cls.memo_of(source)
-        rows = (*ledger.coverage, *ledger.periods, *ledger.assumed)
-        last = max((row.turn for row in rows), default=0)
-        return coverage_of(ledger, last if turn is None else turn)
 
     @classmethod
     def periods(cls, source: MemoSource) -> list[PeriodJudged]:
@@ -237,6 +215,10 @@ class Results(Plugin):
         replaced: dict[str, Replace] = {}
         for call in batch.calls:
             result = batch.results[call.id]
+            whole = declared_beside(result) if result.ran and result.outcome in READ else None
+            if whole is not None:
+                run.scratch(self)[call.id] = whole
+                continue
             data = data_of(result, call) if result.ran else None
             if data is None:
                 continue
@@ -266,17 +248,6 @@ class Results(Plugin):
             if text and not result.withheld:
                 notes[call.id] = Note(text)
         return notes or None
-
-    # --- answers ---
-
-    @hookimpl(moment="assess_answer", phase="append")
-    def limits(self, draft: AnswerDraft, run: Run[Any]) -> Replace | None:
-        """Put the limits of the results after an answer in words; a typed answer stays as it is."""
-        if not self.settings.limits_in_answer or run.output_type is not None or not draft.text:
-            return None
-        ledger: Ledger = run.memo(self)
-        words = words_of(coverage_of(ledger, run.turn), None if ledger.clock is None else ledger.clock.zone)
-        return Replace(f"{draft.text}\n\n---\n{words}") if words else None
 
 
 def trusted(metadata: Mapping[str, Any] | None = None) -> dict[str, Any]:

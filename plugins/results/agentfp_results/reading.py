@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from agentfp_results.envelopes import wrong_item
 from agentfp_results.held import Declared, read_declared
+from agentfp_results.items import wrong_item
 from agentfp_results.semantics import check_semantics, not_covered
 from agentfp_results.wire import ABSENT, COVERAGE, DEPTH_MOST, ITEMS_MOST, SEMANTICS
 

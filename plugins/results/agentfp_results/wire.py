@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 ABSENT, COVERAGE, SEMANTICS = "af_absent", "af_coverage", "af_semantics"
-ABSENT_NOTE = "Nothing was found in what was checked. The same call gives the same again."
-COVERAGE_NOTE = "This result tells only of what was checked."
-SEMANTICS_NOTE = "Read each value with its grain and its time; what is not covered is not known."
+ENVELOPES = "af_envelopes"
+"""Stands beside a result, in what the application sees and the model does not."""
 ITEM_KEYS = ("what", "why", "short", "kind")
 KINDS = ("existence", "scope")
 PERIOD_KEYS = ("queried", "held", "read_at")

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from agentfp import Agent, Pause, Record, RunResult, tool
 from agentfp.plugin import Event, ExportedEvent, Plugin, hookimpl, memo_of
 from agentfp.testing import ScriptedModel, StepClock, call, check_plugin
+from agentfp_answer import absent, coverage
 from agentfp_evidence import Evidence
 from agentfp_findings import Findings
 from agentfp_inputs import Assume, Choice, FromPerson, Inputs
 from agentfp_inputs.ledger import Ledger
-from agentfp_results import Bounds, Joined, Period, Results, absent, coverage, period
+from agentfp_results import Bounds, Joined, Period, Results, period
 from agentfp_results.ledger import Ledger as ResultsLedger
-from agentfp_results.limits import coverage_of, words_of
 from tests.plugins.results.stores import NOON, NOW, read_of, span
 
 HELD = read_of(span("06:00", "07:00"), span("00:00", "04:30"))
@@ -63,7 +63,7 @@ async def _read(site: str = "", age: str = "", top: int = 0) -> Any:
 
 RULES = {"age": {"ask": "How old?", "choices": ["30d", "6h"]}, "top": {"assume": 20}}
 DECLARED = {"inputs": RULES, "period": {"argument": "age", "spelling": "lookback"}}
-MAKERS = [Inputs, lambda: Inputs(argument_sources=True), Results, lambda: Results(limits_in_answer=True)]
+MAKERS = [Inputs, lambda: Inputs(argument_sources=True), Results]
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -262,7 +262,6 @@ def test_a_fold_never_raises_over_damaged_events(damaged: list[Event]) -> None:
     for event in damaged:
         one.take(event)
         other.take(event)
-    words_of(coverage_of(other, 1), "UTC")
 
 
 def _lines() -> list[dict[str, Any]]:
@@ -286,7 +285,6 @@ def test_a_damaged_file_is_read_as_far_as_it_goes(data: st.DataObject) -> None:
     Inputs.rows(record)
     Inputs.assumed(record)
     Results.periods(record)
-    Results.coverage(record)
     assert memo_of(Inputs, record) is not None
 
 

@@ -11,7 +11,8 @@ import pytest
 from agentfp import Agent, AskField, CapabilityMissingError, ConfigError, ToolContext, approve, request_input, tool
 from agentfp.events import ToolEnded
 from agentfp.testing import ScriptedModel, StepClock, call
-from agentfp_results import Bounds, Joined, Lookback, Period, Results, coverage, period
+from agentfp_answer import coverage
+from agentfp_results import Bounds, Joined, Lookback, Period, Results, period
 from agentfp_results.events import CallWindow, Clock, ClockOnResume, Dispatched
 from tests.plugins.results.stores import NOON, NOW, agent, notes, read_of, results, stored, verdicts
 

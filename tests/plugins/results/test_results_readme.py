@@ -8,7 +8,7 @@ from tests.docs.blocks import blocks_of
 from tests.docs.runner import PageRun
 
 README = Path(__file__).resolve().parents[3] / "plugins" / "results" / "README.md"
-NOT_RUN = {"pip install agentfp-results": "installs into the environment that this test runs in"}
+NOT_RUN = {"pip install agentfp-results agentfp-answer": "installs into the environment that this test runs in"}
 
 
 def test_the_blocks_of_the_readme_run(tmp_path: Path) -> None:
