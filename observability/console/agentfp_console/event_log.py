@@ -103,9 +103,12 @@ class EventLog(Plugin):
     # --- on the thread -----------------------------------------------------------------------------------------------------------
 
     def _work(self, events: list[ExportedEvent], dropped: int) -> None:
+        failures: list[Exception] = []
         if dropped:
-            self._write(logging.WARNING, DROPPED, {"count": dropped}, None)
-        failures = []
+            try:
+                self._write(logging.WARNING, DROPPED, {"count": dropped}, None)
+            except Exception as error:
+                failures.append(error)
         for event in events:
             fields = {**event.data, **meta_of(event)}
             if event.name == "agentfp.agent.run_configured":

@@ -167,21 +167,19 @@ async def test_a_handler_that_hangs_delays_no_run(kept: Kept) -> None:
 
 
 async def test_no_canary_is_in_a_line_a_log_or_a_file(kept: Kept, tmp_path: Any) -> None:
-    from agentfp_console import EventFile, StatusLine, narrate
+    from agentfp_console import EventFile, StatusLine
 
     c = Canaries()
     lines: list[str] = []
     log, file = EventLog(), EventFile(path=tmp_path / "a")
     status = StatusLine(on_line=lambda line, *_: lines.append(line or ""))
-    swept = await sweep(c, policy=None, sinks=[log, file, status])
+    await sweep(c, policy=None, sinks=[log, file, status])
     await log.flush()
     await file.flush()
-    told = [sentence for record in swept.records for sentence in narrate(record)]
     records = [record.getMessage() + repr(vars(record)) for record in kept.records]
     assert len(records) > 100
     assert len(lines) > 20
-    assert len(told) > 20
-    for text in [*records, *lines, *told, (tmp_path / "a").read_text(encoding="utf-8")]:
+    for text in [*records, *lines, (tmp_path / "a").read_text(encoding="utf-8")]:
         assert not c.seen_in(text), text
     await log.close()
     await file.close()
