@@ -18,6 +18,7 @@ from agentfp_otel.model_calls import ModelCalls
 from agentfp_otel.notes import ON_CHAT, ON_ROOT
 from agentfp_otel.place import Place
 from agentfp_otel.spans import Maker, OpenSpan
+from agentfp_otel.texts import sendable
 from agentfp_otel.tool_calls import ToolCalls
 
 
@@ -175,7 +176,7 @@ class RunSpans:
         meters = self._kit.meters
         if meters is not None:
             calls = (self._models.count, self._tools.count)
-            meters.agent(self._agent, max(event.ts_ns - root.start_ns, 0) / 1e9, status, calls, error)
+            meters.agent(sendable(self._agent), max(event.ts_ns - root.start_ns, 0) / 1e9, status, calls, error)
             if data.get("dropped"):
                 meters.dropped(data["dropped"])
 

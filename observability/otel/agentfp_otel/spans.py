@@ -19,6 +19,7 @@ from opentelemetry.trace import (
 )
 
 from agentfp_otel.profiles import Profiles
+from agentfp_otel.texts import all_sendable, sendable
 
 ERROR = Status(StatusCode.ERROR)
 """Without words, which could be anybody's: the class of the error stands in an attribute."""
@@ -113,10 +114,10 @@ class OpenSpan:
             above = parent.context if isinstance(parent, OpenSpan) else parent
             try:
                 begun = maker.tracer.start_span(
-                    self.name,
+                    sendable(self.name),
                     above,
                     SpanKind.CLIENT if self.client else SpanKind.INTERNAL,
-                    maker.profiles.add(self.kind, self.attributes) if maker.profiles else self.attributes,
+                    all_sendable(maker.profiles.add(self.kind, self.attributes)),
                     self._links,
                     self.start_ns,
                 )
@@ -152,9 +153,9 @@ class OpenSpan:
 
     def _end(self, span: Span, end_ns: int, *, failed: bool) -> None:
         if self.attributes:
-            span.set_attributes(self._maker.profiles.add(self.kind, self.attributes))
+            span.set_attributes(all_sendable(self._maker.profiles.add(self.kind, self.attributes)))
         for name, ts_ns, attributes in self._notes or ():
-            span.add_event(name, attributes, ts_ns)
+            span.add_event(name, all_sendable(attributes), ts_ns)
         if failed:
             span.set_status(ERROR)
         span.end(max(end_ns, self.start_ns))
