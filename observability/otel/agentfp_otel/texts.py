@@ -20,14 +20,20 @@ def sendable(text: str) -> str:
 
 
 def all_sendable(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes as they are, the same object where all of their texts can be sent."""
+    """Attributes as they are, the same object where nothing is to be looked at more closely: that is nearly always so."""
     for key, value in attributes.items():
-        if (type(value) is str and not value.isascii()) or type(value) in (tuple, list) or not key.isascii():
+        kind = type(value)
+        plain = value.isascii() if kind is str else all([_plain(item) for item in value]) if kind is tuple else True
+        if not plain or not key.isascii():
             return {sendable(key): _value(value) for key, value in attributes.items()}
     return attributes
+
+
+def _plain(value: Any) -> bool:
+    return value.isascii() if isinstance(value, str) else True
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, str):
         return sendable(value)
-    return tuple([_value(item) for item in value]) if isinstance(value, (tuple, list)) else value
+    return tuple([_value(item) for item in value]) if isinstance(value, tuple) else value
