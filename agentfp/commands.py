@@ -3,6 +3,7 @@
 from agentfp_core.cli.exits import Code, CommandError, leave
 from agentfp_core.cli.options import AgentName, ConfigFile, DepsPath, Json, ModelName, Overlay
 from agentfp_core.cli.output import clean, console, data, interactive, note, on_terminal, one_line, out, say, shown, styled, table
+from agentfp_core.cli.recordings import recording_in
 from agentfp_core.cli.subject import deps_of, find_agent, open_config, optional_config, resolve
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "open_config",
     "optional_config",
     "out",
+    "recording_in",
     "resolve",
     "say",
     "shown",

@@ -369,7 +369,7 @@ def manifest(run: Run[Any], leg: Leg) -> RunConfigured:
         plugins=plugins,
         max_iterations=run.limits.iterations,
         stream=run.stream_mode,
-        config_hash=hashlib.sha256("\n".join(parts).encode()).hexdigest(),
+        config_hash=hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest(),
         resumed_from=run.header.resumed_from,
         redaction=() if run.own_redact is None else run.own_redact.names,
         plugin_problems=agent.plugin_problems,

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 XZ = b"\xfd7zXZ\x00"
+GZIP = b"\x1f\x8b"
 
 
 def open_lines(path: str | Path) -> BinaryIO:
-    """Open a file of lines; one that is packed with xz is unpacked as it is read.
+    """Open a file of lines; one that is packed with xz or gzip is unpacked as it is read.
 
     Args:
         path: the file.
@@ -33,12 +34,18 @@ def open_lines(path: str | Path) -> BinaryIO:
         OSError: it cannot be read.
     """
     file = Path(path).open("rb")  # noqa: SIM115 - it is the caller's
-    if file.peek(len(XZ))[: len(XZ)] != XZ:
-        return file
-    file.close()
-    import lzma
+    head = file.peek(len(XZ))
+    if head.startswith(XZ):
+        file.close()
+        import lzma
 
-    return cast("BinaryIO", lzma.open(path, "rb"))
+        return cast("BinaryIO", lzma.open(path, "rb"))
+    if head.startswith(GZIP):
+        file.close()
+        import gzip
+
+        return cast("BinaryIO", gzip.open(path, "rb"))
+    return file
 
 
 @contextlib.contextmanager
@@ -47,9 +54,11 @@ def _unpacking() -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        import gzip
         import lzma
+        import zlib
 
-        if isinstance(error, (EOFError, lzma.LZMAError)):
+        if isinstance(error, (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)):
             raise RecordFormatError(f"the packed file cannot be unpacked to its end: {error}") from error
         raise
 
@@ -73,7 +82,7 @@ def _first(lines: BinaryIO) -> bytes:
 
 
 class RecordFile:
-    """A saved record, a recording or a journal, of any size, packed with xz or not. It is read through here, and in each iteration.
+    """A saved record, a recording or a journal, of any size, packed with xz or gzip or not. It is read through here, and in each iteration.
 
     Iterating gives each event with the header of its leg, in the order of the file: nested runs between the events of the run that they
     are nested in where the file was streamed. Of a file that holds several conversations it is the last one, and of a conversation that

@@ -13,6 +13,7 @@ import typer
 from agentfp_core.cli.exits import Code, CommandError
 from agentfp_core.cli.options import Json
 from agentfp_core.cli.output import data, note, one_line, say, to_json
+from agentfp_core.cli.recordings import recording_in
 
 if TYPE_CHECKING:
     from agentfp_core.file_steps import FileSteps
@@ -28,7 +29,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def steps(
     file: Annotated[
-        Path, typer.Argument(help="A recording, a saved record (run --record) or a journal (run --journal).", show_default=False)
+        Path,
+        typer.Argument(
+            help="A recording, a saved record (run --record) or a journal (run --journal); a folder for its newest.", show_default=False
+        ),
     ],
     call: Annotated[int | None, typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,
     drill: Annotated[
@@ -45,6 +49,7 @@ def steps(
     from agentfp_core.errors import RecordError
     from agentfp_core.record_file import RecordFile
 
+    file = recording_in(file)
     try:
         opened = RecordFile(file)
     except RecordError as error:

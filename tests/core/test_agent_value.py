@@ -74,6 +74,12 @@ def test_an_agent_tells_what_it_is_and_no_instructions() -> None:
     assert "<code>look</code> Look." in agent._repr_html_()
 
 
+async def test_a_name_may_be_any_text() -> None:
+    result = await Agent(ScriptedModel(["Yes."]), name="half of a pair: \ud800").run("Is it?")
+    assert result.text == "Yes."
+    check_record(result)
+
+
 @pytest.mark.usefixtures("allow_any_model")
 async def test_a_model_that_is_not_there_is_named_when_it_is_needed() -> None:
     agent = Agent("acmee:large")

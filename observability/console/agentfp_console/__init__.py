@@ -1,6 +1,5 @@
 """What an agent does, as it does it: a status line, structured logs, a file of JSON lines."""
 
-from agentfp_console.commentary import commentary, narrate
 from agentfp_console.event_file import EventFile
 from agentfp_console.event_log import EventLog
 from agentfp_console.reading import EventReader, read_events
@@ -16,7 +15,5 @@ __all__ = [
     "StatusLine",
     "ThinkingState",
     "WorkerStats",
-    "commentary",
-    "narrate",
     "read_events",
 ]

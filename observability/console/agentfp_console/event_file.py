@@ -150,6 +150,7 @@ class LineFile:
         self._max = max_bytes
         self._keep = keep
         self._fsync = fsync
+        self._failed = False
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,11 +175,15 @@ class LineFile:
         body = ("\n".join(lines) + "\n").encode()
         with self._lock:
             self._make_room(len(body))
+            if self._failed and self.path.exists() and self.path.stat().st_size and not self._ends_a_line():
+                body = b"\n" + body  # a full disk, say, took a part of a line, which would spoil the next one
+            self._failed = True
             with self.path.open("ab") as file:
                 file.write(body)
                 if self._fsync:
                     file.flush()
                     os.fsync(file.fileno())
+            self._failed = False
 
     def _make_room(self, coming: int) -> None:
         if self._max is None or not self.path.exists():

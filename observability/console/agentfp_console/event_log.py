@@ -32,6 +32,14 @@ LEVELS: Mapping[str, int] = {
 }
 """Of events that are not told at INFO."""
 DROPPED = "agentfp.console.dropped"
+METHODS: Mapping[int, str] = {
+    logging.DEBUG: "debug",
+    logging.INFO: "info",
+    logging.WARNING: "warning",
+    logging.ERROR: "error",
+    logging.CRITICAL: "critical",
+}
+"""Of a logger of structlog; not all of its wrappers have a ``log`` that takes a level."""
 
 
 class EventLog(Plugin):
@@ -54,6 +62,13 @@ class EventLog(Plugin):
         levels: dict[str, int | str] = pydantic.Field(default_factory=dict)
         max_queue: int = pydantic.Field(default=10_000, gt=0)
         flush_seconds: float = pydantic.Field(default=5.0, gt=0)
+
+        @pydantic.field_validator("logger")
+        @classmethod
+        def _a_logger(cls, value: Any) -> Any:
+            if not isinstance(value, str) and not callable(getattr(value, "info", None)):
+                raise ValueError("it is no logger; name one of the standard library, or pass one of it or of structlog")
+            return value
 
         @pydantic.field_validator("levels")
         @classmethod
@@ -103,9 +118,12 @@ class EventLog(Plugin):
     # --- on the thread -----------------------------------------------------------------------------------------------------------
 
     def _work(self, events: list[ExportedEvent], dropped: int) -> None:
+        failures: list[Exception] = []
         if dropped:
-            self._write(logging.WARNING, DROPPED, {"count": dropped}, None)
-        failures = []
+            try:
+                self._write(logging.WARNING, DROPPED, {"count": dropped}, None)
+            except Exception as error:
+                failures.append(error)
         for event in events:
             fields = {**event.data, **meta_of(event)}
             if event.name == "agentfp.agent.run_configured":
@@ -137,7 +155,12 @@ class EventLog(Plugin):
         logger.handle(record)
 
     def _structlog(self, level: int, name: str, fields: dict[str, Any], ts_ns: int | None) -> None:
-        self._logger.log(level, name, **{f"{key}_" if key in ("level", "event") else key: value for key, value in fields.items()})
+        named = {f"{key}_" if key in ("level", "event") else key: value for key, value in fields.items()}
+        method = METHODS.get(level)
+        if method is None:
+            self._logger.log(level, name, **named)
+        else:
+            getattr(self._logger, method)(name, **named)
 
 
 QUIET = frozenset({"ts_ns", "offset_ns", "record_id", "seq", "source", "turn"})

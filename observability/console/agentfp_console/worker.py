@@ -60,7 +60,7 @@ class Worker:
         batch: int = 1,
         weight: int = 2**62,
         seconds: float = 0.0,
-        on_error: Callable[[Exception, int], None] | None = None,
+        on_error: Callable[[Any, int], None] | None = None,
     ) -> None:
         self._work = work
         self._name = name
@@ -132,10 +132,10 @@ class Worker:
                 self._working = len(items)
                 self._weight = 0
                 dropped, self._told = self._dropped - self._told, self._dropped
-            error: Exception | None = None
+            error: BaseException | None = None
             try:
                 self._work(items, dropped)
-            except Exception as raised:  # a batch that cannot be written is lost; the next one may do better
+            except BaseException as raised:  # also one that would end this thread; the batch is lost, and the next one may do better
                 error = raised
             if error is not None:
                 self._report(error, len(items))
@@ -163,7 +163,7 @@ class Worker:
             self._changed.wait(left)
         self._asleep = False
 
-    def _report(self, error: Exception, count: int) -> None:
+    def _report(self, error: BaseException, count: int) -> None:
         self._failures += 1
         if self._failures & (self._failures - 1) == 0:
             LOGGER.warning("%s lost %d events: %s (failure %d)", self._name, count, type(error).__name__, self._failures)

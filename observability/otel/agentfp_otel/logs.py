@@ -7,6 +7,8 @@ from typing import Any
 from opentelemetry._logs import Logger, LogRecord, SeverityNumber
 from opentelemetry.context import Context
 
+from agentfp_otel.texts import all_sendable
+
 WORSE = {
     "agentfp.error.fatal": SeverityNumber.ERROR,
     "agentfp.plugin.failed": SeverityNumber.ERROR,
@@ -48,7 +50,7 @@ class Logs:
                 severity_number=severity,
                 severity_text=severity.name,
                 body=name,
-                attributes=attributes,
+                attributes=all_sendable(attributes),
                 event_name=name,
             )
         )

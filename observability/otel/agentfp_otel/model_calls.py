@@ -129,9 +129,9 @@ class ModelCalls:
         if self._replied is None:
             return
         (span, end_ns, data, labels), self._replied = self._replied, None
+        span.end(end_ns)
         if self._kit.meters is not None:
             self._kit.meters.chat(labels, max(end_ns - span.start_ns, 0) / 1e9, data)
-        span.end(end_ns)
 
     def break_off(self, ts_ns: int, error: str | None, *, cancelled: bool) -> None:
         """The leg ends, in the middle of a call perhaps."""
@@ -142,10 +142,10 @@ class ModelCalls:
         if cancelled:
             chat.attributes["agentfp.cancelled"] = True
         error = None if cancelled else error or "_OTHER"
+        chat.end(ts_ns, error)
         if self._kit.meters is not None:
             labels = self._labels() if error is None else {**self._labels(), names.ERROR_TYPE: error}
             self._kit.meters.chat(labels, max(ts_ns - chat.start_ns, 0) / 1e9, {})
-        chat.end(ts_ns, error)
 
     def _labels(self) -> dict[str, Any]:
         return {names.OPERATION: "chat", names.PROVIDER: self._provider, names.REQUEST_MODEL: self._model}

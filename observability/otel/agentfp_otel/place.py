@@ -10,7 +10,7 @@ from opentelemetry.trace import Link
 from agentfp.plugin import ExportedEvent
 from agentfp_otel.kit import Kit
 from agentfp_otel.notes import attributes_of
-from agentfp_otel.spans import OpenSpan
+from agentfp_otel.spans import Maker, OpenSpan
 
 
 class Place:
@@ -18,6 +18,7 @@ class Place:
 
     Args:
         kit: what spans are made with.
+        maker: makes them.
         parent: what the root hangs from.
         name: of the root.
         start_ns: when the leg began.
@@ -26,10 +27,18 @@ class Place:
     """
 
     def __init__(
-        self, kit: Kit, parent: OpenSpan | Context, name: str, start_ns: int, attributes: dict[str, Any], links: tuple[Link, ...]
+        self,
+        kit: Kit,
+        maker: Maker,
+        parent: OpenSpan | Context,
+        name: str,
+        start_ns: int,
+        attributes: dict[str, Any],
+        links: tuple[Link, ...],
     ) -> None:
         self.kit = kit
-        self.root = OpenSpan(kit.tracer, kit.profiles, parent, "agent", name, start_ns, attributes, links=links)
+        self._maker = maker
+        self.root = OpenSpan(maker, parent, "agent", name, start_ns, attributes, links=links)
         self._iteration: OpenSpan | None = None
         self._ended_ns = 0
         self._newest = 0
@@ -41,7 +50,7 @@ class Place:
         """A span where an event belongs."""
         parent = self.of(event)
         begun_ns = max(start_ns, parent.start_ns)  # one that is reckoned back from a duration, in milliseconds, may be too early
-        return OpenSpan(self.kit.tracer, self.kit.profiles, parent, kind, name, begun_ns, attributes, client=client)
+        return OpenSpan(self._maker, parent, kind, name, begun_ns, attributes, client=client)
 
     def of(self, event: ExportedEvent) -> OpenSpan:
         """The iteration of an event, which a leg that goes on after a pause is in the middle of; else the root."""
@@ -57,7 +66,7 @@ class Place:
         if resumed:
             attributes["agentfp.iteration.resumed"] = True
         name = self.kit.names.iteration(event.iteration)
-        self._iteration = OpenSpan(self.kit.tracer, self.kit.profiles, self.root, "iteration", name, event.ts_ns, attributes)
+        self._iteration = OpenSpan(self._maker, self.root, "iteration", name, event.ts_ns, attributes)
         self._ended_ns = 0
         self._newest = event.iteration
 

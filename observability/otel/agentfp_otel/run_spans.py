@@ -17,7 +17,8 @@ from agentfp_otel.kit import Kit, Paused
 from agentfp_otel.model_calls import ModelCalls
 from agentfp_otel.notes import ON_CHAT, ON_ROOT
 from agentfp_otel.place import Place
-from agentfp_otel.spans import OpenSpan
+from agentfp_otel.spans import Maker, OpenSpan
+from agentfp_otel.texts import sendable
 from agentfp_otel.tool_calls import ToolCalls
 
 
@@ -26,6 +27,7 @@ class RunSpans:
 
     Args:
         kit: what spans are made with.
+        maker: makes them.
         parent: what its root hangs from.
         event: the first one of the leg.
         over: is called with its last one.
@@ -34,7 +36,9 @@ class RunSpans:
         handlers: what is done with an event, by its name; any other is noted, those of plugins included.
     """
 
-    def __init__(self, kit: Kit, parent: OpenSpan | Context, event: ExportedEvent, over: Callable[[ExportedEvent], None]) -> None:
+    def __init__(
+        self, kit: Kit, maker: Maker, parent: OpenSpan | Context, event: ExportedEvent, over: Callable[[ExportedEvent], None]
+    ) -> None:
         self._kit = kit
         self._over = over
         header = self.header = event.header
@@ -52,7 +56,8 @@ class RunSpans:
         }
         paused = kit.pauses.of(header.resumed_from)
         links = () if paused is None else (Link(paused.context),)
-        self._place = Place(kit, parent, kit.names.agent(self._agent), event.ts_ns if first else header.started_ns, attributes, links)
+        started_ns = event.ts_ns if first else header.started_ns
+        self._place = Place(kit, maker, parent, kit.names.agent(self._agent), started_ns, attributes, links)
         self._content = Contents() if kit.content else None
         self._models = ModelCalls(self._place, provider, model, named, self._content)
         known = {} if paused is None else paused.tools
@@ -171,7 +176,7 @@ class RunSpans:
         meters = self._kit.meters
         if meters is not None:
             calls = (self._models.count, self._tools.count)
-            meters.agent(self._agent, max(event.ts_ns - root.start_ns, 0) / 1e9, status, calls, error)
+            meters.agent(sendable(self._agent), max(event.ts_ns - root.start_ns, 0) / 1e9, status, calls, error)
             if data.get("dropped"):
                 meters.dropped(data["dropped"])
 

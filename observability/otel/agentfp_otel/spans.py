@@ -6,12 +6,42 @@ from collections.abc import Sequence
 from typing import Any
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    Tracer,
+    get_current_span,
+    set_span_in_context,
+)
 
 from agentfp_otel.profiles import Profiles
+from agentfp_otel.texts import all_sendable, sendable
 
 ERROR = Status(StatusCode.ERROR)
 """Without words, which could be anybody's: the class of the error stands in an attribute."""
+
+
+class Maker:
+    """Asks the tracer for the spans of one run. A span that it cannot make, or not end, costs no other span, and is told.
+
+    Args:
+        tracer: makes them.
+        profiles: add their attributes.
+
+    Attributes:
+        failure: why the newest one failed, until somebody took it.
+    """
+
+    __slots__ = ("failure", "profiles", "tracer")
+
+    def __init__(self, tracer: Tracer, profiles: Profiles) -> None:
+        self.tracer = tracer
+        self.profiles = profiles
+        self.failure: Exception | None = None
 
 
 class OpenSpan:
@@ -21,8 +51,7 @@ class OpenSpan:
     is cheap, and a sampler sees all of its attributes.
 
     Args:
-        tracer: makes it.
-        profiles: add their attributes.
+        maker: makes it.
         parent: the span it hangs from, or a context.
         kind: of span, as in the profiles.
         name: its name.
@@ -36,10 +65,9 @@ class OpenSpan:
         "_begun",
         "_context",
         "_links",
+        "_maker",
         "_notes",
         "_parent",
-        "_profiles",
-        "_tracer",
         "attributes",
         "client",
         "kind",
@@ -49,8 +77,7 @@ class OpenSpan:
 
     def __init__(
         self,
-        tracer: Tracer,
-        profiles: Profiles,
+        maker: Maker,
         parent: OpenSpan | Context,
         kind: str,
         name: str,
@@ -60,8 +87,7 @@ class OpenSpan:
         client: bool = False,
         links: Sequence[Link] = (),
     ) -> None:
-        self._tracer = tracer
-        self._profiles = profiles
+        self._maker = maker
         self._parent = parent
         self.kind = kind
         self.name = name
@@ -81,18 +107,24 @@ class OpenSpan:
 
     @property
     def span(self) -> Span:
-        """The tracer's span."""
+        """The tracer's span; one that says nothing, in the place of the parent, where the tracer makes none."""
         begun = self._begun
         if begun is None:
-            parent = self._parent
-            begun = self._begun = self._tracer.start_span(
-                self.name,
-                parent.context if isinstance(parent, OpenSpan) else parent,
-                SpanKind.CLIENT if self.client else SpanKind.INTERNAL,
-                self._profiles.add(self.kind, self.attributes) if self._profiles else self.attributes,
-                self._links,
-                self.start_ns,
-            )
+            maker, parent = self._maker, self._parent
+            above = parent.context if isinstance(parent, OpenSpan) else parent
+            try:
+                begun = maker.tracer.start_span(
+                    sendable(self.name),
+                    above,
+                    SpanKind.CLIENT if self.client else SpanKind.INTERNAL,
+                    all_sendable(maker.profiles.add(self.kind, self.attributes)),
+                    self._links,
+                    self.start_ns,
+                )
+            except Exception as error:  # a sampler or a processor: what hangs from this span hangs from the one above then
+                maker.failure = error
+                begun = NonRecordingSpan(get_current_span(above).get_span_context())
+            self._begun = begun
             self.attributes = {}
         return begun
 
@@ -114,10 +146,16 @@ class OpenSpan:
         if error is not None:
             self.attributes["error.type"] = error
         span = self.span
+        try:
+            self._end(span, end_ns, failed=error is not None)
+        except Exception as raised:  # of a processor, say
+            self._maker.failure = raised
+
+    def _end(self, span: Span, end_ns: int, *, failed: bool) -> None:
         if self.attributes:
-            span.set_attributes(self._profiles.add(self.kind, self.attributes))
+            span.set_attributes(all_sendable(self._maker.profiles.add(self.kind, self.attributes)))
         for name, ts_ns, attributes in self._notes or ():
-            span.add_event(name, attributes, ts_ns)
-        if error is not None:
+            span.add_event(name, all_sendable(attributes), ts_ns)
+        if failed:
             span.set_status(ERROR)
         span.end(max(end_ns, self.start_ns))

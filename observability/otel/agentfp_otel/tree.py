@@ -7,7 +7,7 @@ from opentelemetry.context import Context
 from agentfp.plugin import ExportedEvent
 from agentfp_otel.kit import Kit
 from agentfp_otel.run_spans import RunSpans
-from agentfp_otel.spans import OpenSpan
+from agentfp_otel.spans import Maker, OpenSpan
 
 
 class Tree:
@@ -20,20 +20,29 @@ class Tree:
 
     def __init__(self, kit: Kit, caller: Context) -> None:
         self._kit = kit
+        self._maker = Maker(kit.tracer, kit.profiles)
         self._caller = caller
         self._runs: dict[str, RunSpans] = {}
 
     def handle(self, event: ExportedEvent) -> None:
-        """Take an event in, in the order of the record."""
+        """Take an event in, in the order of the record.
+
+        Raises:
+            Exception: the tracer made or ended a span of it with an error; the others are as they should be.
+        """
         run_id = event.header.run_id
         spans = self._runs.get(run_id)
         if spans is None:
-            spans = self._runs[run_id] = RunSpans(self._kit, self._parent(event), event, self._over)
+            spans = self._runs[run_id] = RunSpans(self._kit, self._maker, self._parent(event), event, self._over)
         handler = spans.handlers.get(event.name)
         if handler is not None:
             handler(event)
         else:
             spans.note(event)
+        failure = self._maker.failure
+        if failure is not None:
+            self._maker.failure = None
+            raise failure
 
     def _over(self, event: ExportedEvent) -> None:
         """A leg is over: those nested in it whose end never came are broken off."""

@@ -121,7 +121,9 @@ class Commentator:
             "text": _clipped(data.get("content") or ""),
         }
         line = _FIELD.sub(lambda found: values.get(found[1], ""), template)
-        return line[:1].upper() + line[1:]
+        first = _FIELD.match(template)
+        is_name = first is not None and first[1] not in ("agent", "app") and values.get(first[1]) != "a tool"
+        return line if is_name else line[:1].upper() + line[1:]  # a tool, a plugin, a model is called what it is called
 
     def _named(self, call_id: str) -> str:
         tool = self._tools.get(call_id, "a tool")

@@ -12,6 +12,8 @@ from agentfp_recording.errors import UnsafeRecordingIdError
 
 FIELDS = ("conversation", "run", "date")
 SUFFIX = ".jsonl"
+PACKED = ".xz"
+"""After the name of a packed recording."""
 _SAFE = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))})
 """Names that Windows keeps for devices, whatever follows after a dot."""

@@ -161,7 +161,8 @@ class RecordingFile:
         for _, note in self.file.notes:
             lost = note.get("dropped") if isinstance(note, Mapping) else None
             if isinstance(lost, Mapping):
-                found.append(Gap(*[lost.get(f.name, "" if f.name in ("run_id", "why") else 0) for f in fields(Gap)]))
+                words, numbers = [str(lost.get(name, "")) for name in ("run_id", "why")], [_number(lost.get(name)) for name in _NUMBERS]
+                found.append(Gap(words[0], *numbers, words[1]))
         return found
 
     @property
@@ -227,6 +228,14 @@ class RecordingFile:
                     problem = problem or str(error)
             unproved = tuple(found)
         return Verification(tuple(parts), unsealed, problem or self.file.problem, self.file.torn_line, unproved)
+
+
+_NUMBERS = ("count", "first_seq", "last_seq")
+
+
+def _number(value: Any) -> int:
+    """What stands in a file in a number's place; somebody may have written anything there."""
+    return value if isinstance(value, int) else 0
 
 
 def _leg(header: SegmentHeader, events: int, first: int, end: tuple[int, str] | None, configuration: Mapping[str, Any]) -> Leg:

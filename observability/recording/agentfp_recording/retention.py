@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import lzma
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
-from agentfp_recording.naming import SUFFIX
+from agentfp_recording.naming import PACKED, SUFFIX
 
 BEGINNING = b'{"file":{"format":"agentfp.recording/'
 
@@ -45,9 +47,13 @@ def _recordings(folder: Path) -> Iterator[tuple[float, int, Path]]:
     for where, _, names in os.walk(folder):
         for name in names:
             path = Path(where, name)
-            if path.suffix != SUFFIX:
+            if not name.endswith((SUFFIX, SUFFIX + PACKED)):
                 continue
-            with contextlib.suppress(OSError), path.open("rb") as file:
+            with contextlib.suppress(OSError, EOFError, lzma.LZMAError), _opened(path) as file:
                 if file.read(len(BEGINNING)) == BEGINNING:
-                    found = os.fstat(file.fileno())
+                    found = path.stat()
                     yield found.st_mtime, found.st_size, path
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return lzma.open(path) if path.name.endswith(PACKED) else path.open("rb")

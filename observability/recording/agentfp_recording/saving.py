@@ -14,7 +14,7 @@ from agentfp.events import RunEnded
 from agentfp.plugin import MemoSource, record_of
 from agentfp_recording import envelope
 from agentfp_recording.envelope import Checksum
-from agentfp_recording.naming import SUFFIX, safe_id
+from agentfp_recording.naming import PACKED, SUFFIX, safe_id
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -80,12 +80,14 @@ def pack_recording(path: str | Path) -> Path:
         OSError: it cannot be read or written; then it is there as before.
     """
     plain = Path(path)
-    packed = plain.with_name(plain.name + ".xz")
+    packed = plain.with_name(plain.name + PACKED)
     with tempfile.TemporaryDirectory(dir=plain.parent, prefix=".packing-") as beside:
         made = Path(beside, "made")
         with plain.open("rb") as source, lzma.open(made, "wb") as file:
             shutil.copyfileobj(source, file, 1 << 20)
         made.chmod(0o600)
+        times = plain.stat()
+        os.utime(made, ns=(times.st_atime_ns, times.st_mtime_ns))  # it is as old as before
         made.replace(packed)
     plain.unlink()
     return packed

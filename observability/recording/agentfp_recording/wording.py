@@ -155,6 +155,7 @@ SKIPPED = frozenset(
         "agent.turn_end",
         "agent.turn_start",
         "context.blob",
+        "context.tools_stated",
         "cost.tick",
         "cost.unpriced",
         "error.fatal",

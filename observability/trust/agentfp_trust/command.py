@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agentfp.commands import CommandError, Json, data, note, table
+from agentfp.commands import CommandError, Json, data, note, recording_in, table
 
 app = typer.Typer(add_completion=False)
 _ORIGIN = ("run_id", "root_id", "wall_clock_ms", "seq", "turn", "iteration", "call_id", "path")
@@ -15,7 +15,7 @@ _ORIGIN = ("run_id", "root_id", "wall_clock_ms", "seq", "turn", "iteration", "ca
 
 @app.command()
 def trust(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A recording.", show_default=False)],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A recording; a folder for its newest.", show_default=False)],
     as_json: Json = False,
 ) -> None:
     """Show who decided what at the security boundaries of a recorded run: verdicts, permissions, credentials, approvals."""
@@ -23,7 +23,7 @@ def trust(
     from agentfp_trust.plugin import Trust
 
     try:
-        snapshot = Trust.of(path)
+        snapshot = Trust.of(recording_in(path))
     except (AgentfpError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     if as_json:

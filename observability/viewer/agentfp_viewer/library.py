@@ -17,7 +17,7 @@ from agentfp_viewer.lines import BLOCK
 from agentfp_viewer.recording import Recording
 from agentfp_viewer.words import excerpt
 
-SUFFIXES = (".jsonl", ".ndjson", ".journal", ".jsonl.gz", ".json")
+SUFFIXES = (".jsonl", ".ndjson", ".journal", ".jsonl.gz", ".jsonl.xz", ".json")
 OPEN = 8
 """Recordings that are kept open at once."""
 EDGE = 128 * 1024
@@ -112,7 +112,7 @@ def summary(path: Path) -> dict[str, Any]:
     Raises:
         OSError: it cannot be read.
     """
-    if path.suffix == ".gz":
+    if path.suffix in (".gz", ".xz"):
         return {"recording": True}
     with path.open("rb") as file:
         first = file.read(EDGE)

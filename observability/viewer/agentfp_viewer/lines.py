@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import tempfile
 import threading
@@ -14,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
+_XZ = b"\xfd7zXZ\x00"
 
 
 class Line(NamedTuple):
@@ -36,7 +38,7 @@ class LineFile:
     """A file that grows at its end, or is complete.
 
     Args:
-        path: the file; one packed by gzip is unpacked to a temporary file first.
+        path: the file; one packed with gzip or xz is unpacked to a temporary file first.
         progress: called with the bytes read so far and the size of the file.
 
     Raises:
@@ -117,15 +119,16 @@ class LineFile:
 
 def _open(path: Path) -> BinaryIO:
     file = path.open("rb")
-    if file.read(2) != _GZIP:
-        return file
+    head = file.read(len(_XZ))
     file.seek(0)
+    if not head.startswith((_GZIP, _XZ)):
+        return file
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115  # as long as it is looked at
     try:
-        with file, gzip.GzipFile(fileobj=file) as packed:
+        with file, lzma.LZMAFile(file) if head.startswith(_XZ) else gzip.GzipFile(fileobj=file) as packed:
             while part := packed.read1(BLOCK):
                 unpacked.write(part)
-    except (EOFError, zlib.error):  # cut off or damaged: what is there is shown
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):  # cut off or damaged: what is there is shown
         pass
     unpacked.flush()
     return unpacked

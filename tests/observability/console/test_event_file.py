@@ -265,6 +265,27 @@ async def test_an_event_that_cannot_be_written_costs_no_other(tmp_path: Path) ->
     assert next(line["payload"] for line in lines if line["type"] == "acme.odd.happened") == {"unserialisable": True}
 
 
+def test_a_line_of_which_a_full_disk_took_a_part_spoils_no_other(tmp_path: Path) -> None:
+    script = """
+import resource, signal, sys
+from agentfp_console.event_file import LineFile
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+file = LineFile(__import__("pathlib").Path(sys.argv[1]))
+file.write(['{"type": "whole"}'])
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (40, hard))
+try:
+    file.write(['{"type": "does not fit on what is left"}'])
+except OSError:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    file.write(['{"type": "next"}'])
+"""
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "a")], check=True)
+    reader = read_events(tmp_path / "a")
+    assert [line["type"] for line in reader] == ["whole", "next"]
+    assert reader.broken == 1
+
+
 async def test_a_file_that_cannot_be_written_any_more_breaks_no_run_and_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "folder" / "a"
     told: list[tuple[str, int]] = []

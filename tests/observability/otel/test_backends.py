@@ -12,7 +12,7 @@ import anyio
 import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from agentfp import Agent, ConfigError, DeliveryOptions, ToolContext, tool
@@ -214,6 +214,41 @@ async def test_a_tracer_that_raises_is_counted_on_the_result() -> None:
     result = await traced(Otel(tracer_provider=Odd(), metrics=False)).run("go")
     assert result.text == "done"
     assert result.plugin_failures["otel"] > 0
+
+
+class Refusing(SpanProcessor):
+    """A processor that raises on some spans."""
+
+    def __init__(self, moment: str, name: str) -> None:
+        self._moment = moment
+        self._name = name
+
+    def on_start(self, span: Any, parent_context: Any = None) -> None:
+        self._see("start", span.name)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self._see("end", span.name)
+
+    def _see(self, moment: str, name: str) -> None:
+        if moment == self._moment and name.startswith(self._name):
+            raise RuntimeError("not this one")
+
+
+@pytest.mark.parametrize("name", ["invoke_agent", "iteration", "chat", "execute_tool", ""])
+@pytest.mark.parametrize("moment", ["start", "end"])
+async def test_a_processor_that_raises_costs_no_other_span(moment: str, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    backend = Backend(metrics=False)
+    backend.tracing.add_span_processor(Refusing(moment, name))
+    result = await traced(backend.otel).run("go")
+    assert result.text == "done"
+    assert result.plugin_failures["otel"] > 0
+    whole = ["chat script"] * 3 + ["execute_tool look"] * 2 + ["invoke_agent agent", "iteration 1", "iteration 2", "iteration 3"]
+    there = whole if moment == "end" else [span for span in whole if not span.startswith(name)]
+    assert sorted(span.name for span in backend.spans) == there
+    assert "ended span" not in caplog.text
+    ids = {span.context.span_id: span for span in backend.spans if span.context}
+    if moment == "start" and name == "iteration":
+        assert {ids[span.parent.span_id].name for span in backend.spans if span.parent} == {"invoke_agent agent"}
 
 
 async def test_without_any_provider_nothing_happens() -> None:

@@ -6,6 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 
 from agentfp import RedactionPolicy, tool
@@ -144,3 +147,19 @@ async def test_a_trace_with_content_reads_as_a_transcript() -> None:
         ("tool", "look", "seen 1"),
         ("assistant", "It was seen."),
     ]
+
+
+@pytest.mark.parametrize("content", [True, False])
+async def test_what_is_no_text_in_utf_8_costs_no_span_and_no_attribute(content: bool, caplog: pytest.LogCaptureFixture) -> None:
+    backend = Backend(content=content, logs=True, profiles=["openinference"])
+    script = [[call("look", id="c1", x="\ud800"), call("no\ud800", id="c2")], "ok \ud800 ü"]
+    result = await agent(backend, *script, name="half\ud800").run("go \ud800")
+    assert result.text == "ok \ud800 ü"
+    spans = encode_spans(backend.spans).SerializeToString()  # as the exporters over OTLP do it
+    assert b"invoke_agent half?" in spans
+    assert ("ok ? ü".encode() in spans) is content
+    assert encode_logs(backend.log_exporter.get_finished_logs()).SerializeToString()
+    metrics = backend.reader.get_metrics_data()
+    assert metrics is not None
+    assert encode_metrics(metrics).SerializeToString()
+    assert "Failed to encode" not in caplog.text

@@ -44,8 +44,8 @@ async def test_a_run_told_by_somebody_who_watches(tmp_path: Path) -> None:
         "Desk put the question to the model.",
         "The model asked for look and breaks.",
         'Desk called look ("Look at a switch") and breaks ("Break").',
-        "Look returned its result.",
-        "Breaks failed.",
+        "look returned its result.",
+        "breaks failed.",
         "Desk gave the model what the tools had returned.",
         "The model gave its answer.",
     ]
@@ -70,7 +70,7 @@ async def test_a_run_told_by_the_agent() -> None:
         "I thought about your question.",
         "I wanted to look something up with look.",
         "I used look.",
-        "Look gave me its result.",
+        "look gave me its result.",
         "I looked at what came back.",
         "Then I had my answer.",
     ]

@@ -19,7 +19,7 @@ from agentfp import Agent, Journal, MemoryIndex, Record
 from agentfp.events import CATALOG
 from agentfp.testing import ScriptedModel, call
 from agentfp_core.record_reader import RecordReader
-from agentfp_recording import Recording, RecordingFile
+from agentfp_recording import Recording, RecordingFile, pack_recording
 from tests.observability.recording.scenes import agent_of, plugin_of, same_record, the_file, until
 
 pytestmark = pytest.mark.anyio
@@ -317,6 +317,16 @@ async def test_the_oldest_recordings_are_removed(tmp_path: Path, limits: dict[st
     assert foreign.exists()
     assert len(there) == left
     assert there >= set(old[len(old) - left + 1 :])
+
+
+async def test_packed_recordings_are_removed_too(tmp_path: Path) -> None:
+    old, young = pack_recording(await aged(tmp_path, 40)), pack_recording(await aged(tmp_path, 10))
+    foreign = tmp_path / "foreign.jsonl.xz"
+    foreign.write_bytes(b"no xz at all")
+    await agent_of(tmp_path, "Yes.", settings={"keep_days": 30.0}).run("Is it?")
+    assert not old.exists()
+    assert young.exists()
+    assert foreign.exists()
 
 
 async def test_they_may_have_so_many_bytes_in_all(tmp_path: Path) -> None:

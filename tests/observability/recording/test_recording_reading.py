@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import lzma
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -210,6 +212,35 @@ async def test_a_packed_recording_is_read_as_it_is(tmp_path: Path) -> None:
     assert list(recording.file.steps()) == steps
     assert recording.verify().intact
     assert diff(packed, save_recording(result, tmp_path)).same
+
+
+async def test_a_packed_recording_is_as_old_as_it_was(tmp_path: Path) -> None:
+    await agent_of(tmp_path).run("Is A up?")
+    path = the_file(tmp_path)
+    os.utime(path, (1_000, 1_000))
+    assert pack_recording(path).stat().st_mtime == 1_000
+
+
+async def test_one_packed_with_gzip_is_read_as_it_is(tmp_path: Path) -> None:
+    result = await agent_of(tmp_path).run("Is A up?")
+    plain = the_file(tmp_path)
+    packed = tmp_path / "run.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert same_record(open_recording(packed).record(), result.record)
+    assert open_recording(packed).verify().intact
+    for broken in (packed.read_bytes()[:-40], b"\x1f\x8b no gzip at all"):
+        packed.write_bytes(broken)
+        with pytest.raises(RecordFormatError, match="cannot be unpacked"):
+            open_recording(packed)
+
+
+async def test_a_file_may_say_anything_of_itself(tmp_path: Path) -> None:
+    await agent_of(tmp_path).run("Is A up?")
+    path = the_file(tmp_path)
+    path.write_bytes(b'{"file":{"dropped":{"count":"x","why":3,"run_id":[]}}}\n' + path.read_bytes())
+    facts = open_recording(path).facts()
+    assert facts["dropped_events"] == 0
+    assert facts["gaps"] == [{"run_id": "[]", "count": 0, "first_seq": 0, "last_seq": 0, "why": "3"}]
 
 
 async def test_a_packed_file_that_is_cut_off_says_so(tmp_path: Path) -> None:

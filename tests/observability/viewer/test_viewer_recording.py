@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -198,11 +200,15 @@ def test_another_file_is_refused_with_what_it_is(tmp_path: Path, content: bytes,
     assert said in str(refused.value)
 
 
-def test_a_packed_file_is_unpacked_also_when_it_was_cut(tmp_path: Path, switch_file: Path) -> None:
-    path = tmp_path / "run.jsonl.gz"
-    packed = gzip.compress(switch_file.read_bytes())
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("xz", lzma.compress)])
+def test_a_packed_file_is_unpacked_also_when_it_was_cut(
+    tmp_path: Path, switch_file: Path, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"run.jsonl.{ending}"
+    packed = pack(switch_file.read_bytes())
     path.write_bytes(packed)
     assert told(path)[1]["overview"]["status"] == "answered"
+    assert [one["name"] for one in Library(tmp_path).list()] == [path.name]
     path.write_bytes(packed[: len(packed) * 3 // 4])
     assert told(path)[1]["overview"]["events"] > 5
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentfp import RecordError
-from agentfp.commands import CommandError, note
-from agentfp_recording.naming import SUFFIX
+from agentfp.commands import CommandError, note, recording_in
 from agentfp_recording.reading import RecordingFile
 
 
@@ -16,8 +15,7 @@ def opened(path: Path) -> RecordingFile:
     Raises:
         CommandError: there is nothing of a record in the file, or no recording in the folder.
     """
-    if path.is_dir():
-        path = _newest(path)
+    path = recording_in(path)
     try:
         file = RecordingFile(path)
     except RecordError as error:
@@ -29,10 +27,3 @@ def opened(path: Path) -> RecordingFile:
     for gap in file.gaps:
         note(f"{path}: {gap.count} events from {gap.first_seq} to {gap.last_seq} are missing: {gap.why}", "yellow")
     return file
-
-
-def _newest(folder: Path) -> Path:
-    found = [(file.stat().st_mtime_ns, file) for file in folder.rglob(f"*{SUFFIX}")]
-    if not found:
-        raise CommandError(f"there is no recording in the folder {str(folder)!r}; recordings end in {SUFFIX}")
-    return max(found)[1]
