@@ -259,13 +259,19 @@ class Permissions(Plugin):
                 with anyio.fail_after(self.settings.timeout):
                     answer = await answer
         except Exception as error:  # who cannot say that a call may run says that it may not
-            said = f": {error}" if str(error) else ""
-            return Deny(f"checker raised: {type(error).__name__}{said}", UNAVAILABLE, "checker.failed")
+            return Deny(f"checker raised: {type(error).__name__}{_words(error)}", UNAVAILABLE, "checker.failed")
         if answer is None and phase == "screen":
             return Allow()
-        if isinstance(answer, (Deny, Halt)) or (isinstance(answer, Allow) and answer.args is None):
-            return answer
-        what = "an Allow with arguments" if isinstance(answer, Allow) else f"a {type(answer).__name__}"
+        if isinstance(answer, Allow):
+            if answer == Allow():
+                return answer
+            what = "an Allow with arguments"
+        elif isinstance(answer, (Deny, Halt)):
+            if isinstance(answer.reason, str) and all(isinstance(said, (str, type(None))) for said in (answer.tell_model, answer.rule)):
+                return answer
+            what = f"a {type(answer).__name__} whose words are no texts"
+        else:
+            what = f"a {type(answer).__name__}"
         return Deny(f"checker answered {what}; it may answer Allow(), Deny or Halt", UNAVAILABLE, "checker.failed")
 
     def _refused(self, answer: Deny | Halt, checker: str, call: CallView, run: Run[Any], ran: int) -> Deny | Halt:
@@ -300,3 +306,12 @@ class Permissions(Plugin):
         """Of all the rules that let a call through: the policy's own, or with those of the checkers that have one."""
         others = [(checker.name, found) for checker in self._own if (found := self._digest(checker))]
         return self.policy.digest if not others else digest_of(self.policy.digest, others)
+
+
+def _words(error: Exception) -> str:
+    """What an error says, where it can."""
+    try:
+        said = str(error)
+    except Exception:
+        return ""
+    return f": {said}" if said else ""

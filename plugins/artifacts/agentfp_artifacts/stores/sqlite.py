@@ -89,7 +89,8 @@ class SQLiteStore(BaseStore):
             made.close()
             raise
         if os.name == "posix":
-            Path(self.file).chmod(0o600)
+            with contextlib.suppress(OSError):  # it is another account's, or cannot be written: its mode is not this process's to set
+                Path(self.file).chmod(0o600)
         return made
 
     def _check_schema(self, made: sqlite3.Connection) -> None:
