@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ import anyio.to_thread
 
 from agentfp.plugin import ConfigError
 from agentfp_credentials.protocol import AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
-from agentfp_credentials.values import Credential, bearer
+from agentfp_credentials.values import Credential, bearer, texts_of
 
 
 class ProviderError(Exception):
@@ -192,10 +193,14 @@ def secrets_of(provider: CredentialProvider | None) -> tuple[str, ...]:
     tell = getattr(provider, "secrets", None)
     if provider is None or not callable(tell):
         return ()
+    told: Any = None
     try:
-        return tuple(tell())
+        told = tell()
+        return texts_of(told)
     except Exception as error:
         kind = type(error).__name__
+    if inspect.iscoroutine(told):
+        told.close()
     raise ProviderError(f"secrets() of the provider {provider.id!r} raised {kind}; what cannot be masked must not be handed out")
 
 

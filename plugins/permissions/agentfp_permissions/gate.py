@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -216,7 +217,7 @@ class Permissions(Plugin):
                 run.identity,
                 run.deps,
                 run.iteration,
-                None if phase == "screen" else call.arguments,
+                None,
                 sequence,
                 ledger.before,
                 lambda: run.history,
@@ -224,7 +225,8 @@ class Permissions(Plugin):
             for checker in self.checkers:
                 if question.capability != "tool_call" and question.capability not in getattr(checker, "governs", ()):
                     continue
-                answer = await self._ask(phase, checker, request)
+                own = request if phase == "screen" else replace(request, arguments=call.arguments)  # parsed anew: nobody changes another's
+                answer = await self._ask(phase, checker, own)
                 if not isinstance(answer, Allow):
                     tell(question, answer, checker.name, self._digest(checker))
                     return self._refused(answer, checker.name, call, run, ran)
