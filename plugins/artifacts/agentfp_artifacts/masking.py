@@ -53,7 +53,8 @@ async def without_secrets(body: AsyncIterator[bytes], mask: Mask) -> AsyncIterat
     Raises:
         InvalidArtifactError: a value that would have to be masked is in it.
     """
-    before, waiting, size = b"", [], 0
+    waiting: list[bytes] = []
+    before, size = b"", 0
 
     def looked_at() -> bytes:
         nonlocal before, size

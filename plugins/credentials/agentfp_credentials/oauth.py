@@ -131,8 +131,13 @@ class _OAuth2(HoldsSecrets):
             raise ProviderError(
                 f"{self.id}: the token endpoint gave no token ({known or network})", status=status or (400 if known else None)
             )
-        reply = reply if isinstance(reply, Mapping) else {}
-        access, refresh, expires = reply.get("access_token"), reply.get("refresh_token"), reply.get("expires_at")
+        return self._token_of(reply if isinstance(reply, Mapping) else {}, status)
+
+    def _token_of(self, reply: Mapping[str, Any], status: int | None) -> _Token:
+        """What a reply grants; nothing of one that makes no sense is kept."""
+        access: Any = reply.get("access_token")
+        refresh: Any = reply.get("refresh_token")
+        expires: Any = reply.get("expires_at")
         wrong = None
         if not _is_token(access):
             wrong = "no access_token"
