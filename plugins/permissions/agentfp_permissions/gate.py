@@ -188,8 +188,8 @@ class Permissions(Plugin):
         ledger: Ledger = run.memo(self)
         role, role_from = self._role(run)
         again = call.id in ledger.decided
-        ahead = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in batch.calls[: call.index] if o.live])
-        waiting = tuple([other for other in ahead if other.call_id not in ledger.dispatched])
+        ahead = [other for other in batch.calls[: call.index] if other.live and not ledger.is_dispatched(other.id)]
+        waiting = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in ahead])
         progress, before = ledger.before_call(call.id)
         sequence = CallSequence(ledger.executed, min(before, ledger.of_turn(run.turn)), waiting, before)
         ran = len(sequence) - len(waiting)

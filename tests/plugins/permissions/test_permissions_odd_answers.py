@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,33 @@ async def test_a_checker_cannot_change_what_the_next_one_judges() -> None:
     _, ran = await run(Checker(meddle, "first"), second)
     assert second.saw == [{"path": ["a"]}]
     assert ran == [["a"]]
+
+
+async def test_many_calls_of_one_reply_are_compared_with_each_other_once() -> None:
+    @tool
+    async def read(n: int) -> str:
+        """Read."""
+        return "read"
+
+    async def lines_of(many: int) -> int:
+        count = 0
+
+        def trace(frame: Any, event: str, arg: Any) -> Any:
+            nonlocal count
+            count += event == "line"
+            return trace if "agentfp_permissions" in frame.f_code.co_filename else None
+
+        plugin = Permissions(sequence=[AtMost("read", 1000)])
+        agent = Agent(ScriptedModel([[call("read", n=n) for n in range(many)], "Done."]), tools=[read], plugins=[plugin])
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            assert (await agent.run("Go.")).status == "answered"
+        finally:
+            sys.settrace(before)
+        return count
+
+    assert await lines_of(120) < 5 * await lines_of(60)
 
 
 # --- policies ---
