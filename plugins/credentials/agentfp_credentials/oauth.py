@@ -16,7 +16,7 @@ import pydantic
 
 from agentfp.plugin import ConfigError, Identity
 from agentfp_credentials.protocol import LAST_S, AuthorizationRequired, CredentialRequest, Issued
-from agentfp_credentials.providers import HoldsSecrets, ProviderError, status_of
+from agentfp_credentials.providers import HoldsSecrets, NoPrincipalError, ProviderError, status_of
 from agentfp_credentials.values import bearer
 
 LEEWAY_S = 30
@@ -263,7 +263,7 @@ class OAuth2AuthorizationCode(_OAuth2):
 
     def _key(self, identity: Identity | None, scopes: Iterable[str]) -> _Key:
         if identity is None or identity.principal is None:
-            raise ProviderError(f"{self.id}: the run does not say whom it is for; pass identity=Identity(principal=...)", status=401)
+            raise NoPrincipalError(self.id)
         return identity.tenant, identity.principal, tuple(sorted(scopes))
 
     async def _refreshed(self, key: _Key, token: _Token) -> _Token | None:

@@ -19,7 +19,7 @@ from agentfp_credentials.events import (
     Via,
 )
 from agentfp_credentials.protocol import LAST_S, AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
-from agentfp_credentials.providers import UnknownServiceError, status_of
+from agentfp_credentials.providers import NoPrincipalError, UnknownServiceError, status_of
 from agentfp_credentials.values import Credential, texts_of
 
 PLUGIN = "credentials"
@@ -101,8 +101,7 @@ class Obtaining:
             with anyio.fail_after(self.timeout):
                 answer = await self.provider.get_credential(request)
         except Exception as error:
-            reason: Reason = "unknown_service" if isinstance(error, UnknownServiceError) else "provider_failed"
-            failure = self._failed(request, reason, type(error).__name__, status_of(error))
+            failure = self._failed(request, _reason(error), type(error).__name__, status_of(error))
         if failure is not None:  # outside of the handler: what the provider said is neither cause nor context of it
             raise failure
         try:
@@ -138,6 +137,13 @@ class Obtaining:
 
     def _emit(self, payload: Any) -> None:
         self.run.emit(payload, call_id=self.call_id, source=PLUGIN)
+
+
+def _reason(error: Exception) -> Reason:
+    """One word for what a provider raised."""
+    if isinstance(error, NoPrincipalError):
+        return "no_principal"
+    return "unknown_service" if isinstance(error, UnknownServiceError) else "provider_failed"
 
 
 def _checked(answer: Any) -> tuple[str, ...]:

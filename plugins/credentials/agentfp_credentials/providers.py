@@ -39,6 +39,17 @@ class UnknownServiceError(ProviderError):
     """The provider has nothing for this service."""
 
 
+class NoPrincipalError(ProviderError):
+    """The run does not say whom it is for, and the credential is a person's."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(f"{provider}: the run does not say whom it is for; pass identity=Identity(principal=...)", status=401)
+        self.provider = provider
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NoPrincipalError, (self.provider,)
+
+
 class HoldsSecrets:
     """Base of providers that hold secrets: they cannot be pickled or copied, and their representation shows their id only."""
 

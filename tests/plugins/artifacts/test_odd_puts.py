@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -138,6 +140,23 @@ async def test_the_mode_of_a_database_of_another_account_is_left_alone(tmp_path:
     with contextlib.closing(sqlite_artifacts(tmp_path / "a.db")) as store:
         meta = (await store.put(SCOPE, thing())).meta
         assert await store.head(SCOPE, meta.ref) == meta
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes elsewhere")
+@pytest.mark.parametrize("name", ["file", "sqlite"])
+async def test_nobody_else_on_the_machine_can_read_what_is_kept_or_for_whom(name: str, tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        where = tmp_path / "made" / "here"
+        where.parent.mkdir()
+        store: Any = file_artifacts(where, max_count_per_scope=5) if name == "file" else sqlite_artifacts(where)
+        await store.put(SCOPE, thing())
+        found = [path for path in where.parent.rglob("*") if path.name != ".lock"]
+        assert len(found) > 2
+        assert {stat.S_IMODE(path.stat().st_mode) for path in found} <= {0o600, 0o700}
+        store.close()
+    finally:
+        os.umask(before)
 
 
 async def test_a_damaged_file_stops_no_sweep(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import pickle
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,6 +21,7 @@ from agentfp_credentials import (
     Credentials,
     Issued,
     Needs,
+    NoPrincipalError,
     OAuth2AuthorizationCode,
     OAuth2ClientCredentials,
     ProviderError,
@@ -195,6 +197,18 @@ async def test_nonsense_of_a_token_endpoint_is_a_failure_that_says_nothing(serve
     server.token = lambda form, authorization: (200, {"access_token": TOKEN})
     issued = await provider.get_credential(CredentialRequest("crm"))
     assert issued.credential.to_headers() == {"authorization": f"Bearer {TOKEN}"}
+
+
+async def test_a_run_that_is_for_nobody_is_told_so_on_the_record(server: Any) -> None:
+    result, _ = await run(login(server.url))
+    (failed,) = [event.payload for event in result.record if event.name == "agentfp.credential.failed"]
+    assert (failed.reason, failed.error_class, failed.status) == ("no_principal", "NoPrincipalError", 401)
+    assert result.history[2].text == "The credential for crm could not be obtained, so this was not done. Go on without it."
+
+
+def test_the_error_about_it_survives_a_pickle() -> None:
+    error = pickle.loads(pickle.dumps(NoPrincipalError("oauth2:crm")))
+    assert (type(error), str(error), error.status) == (NoPrincipalError, str(NoPrincipalError("oauth2:crm")), 401)
 
 
 def state_of(answer: Any) -> str:

@@ -105,7 +105,10 @@ class FileStore(BaseStore):
 
     def _made(self, folder: Path) -> Path:
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not folder.is_dir():
+                self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+                for level in (folder.parent.parent, folder.parent, folder):  # their names are people's
+                    level.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
             raise _failed("make the folder of", error) from error
         return folder
