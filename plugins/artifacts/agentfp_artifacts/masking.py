@@ -53,15 +53,28 @@ async def without_secrets(body: AsyncIterator[bytes], mask: Mask) -> AsyncIterat
     Raises:
         InvalidArtifactError: a value that would have to be masked is in it.
     """
-    before = b""
+    waiting: list[bytes] = []
+    before, size = b"", 0
+
+    def looked_at() -> bytes:
+        nonlocal before, size
+        fresh = b"".join(waiting)
+        seen = before + fresh
+        text = _text(seen)
+        if mask(text) != text:
+            raise InvalidArtifactError("the stream holds a secret; leave it out, or put the artifact whole to have it masked")
+        before, size = seen[-OVERLAP:], 0
+        waiting.clear()
+        return fresh
+
     async with ending(body):
         async for chunk in body:
-            seen = before + chunk
-            text = _text(seen)
-            if mask(text) != text:
-                raise InvalidArtifactError("the stream holds a secret; leave it out, or put the artifact whole to have it masked")
-            yield chunk
-            before = seen[-OVERLAP:]
+            waiting.append(chunk)
+            size += len(chunk)
+            if size >= OVERLAP:  # not for each of many small chunks, for the overlap is looked at again each time
+                yield looked_at()
+    if waiting:
+        yield looked_at()
 
 
 def _text(raw: bytes) -> str:

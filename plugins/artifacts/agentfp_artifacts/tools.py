@@ -45,8 +45,10 @@ def read_tool(most: int) -> Tool[..., Any]:
         if part is None:
             raise ToolError(f"There is no artifact of this ref here, or no more. {await live_refs(artifacts)}")
         size = part.meta.bytes
+        if not size:
+            return f"[{ref} is empty]"
         if offset >= size:
-            raise ToolError(f"{ref} has {size} bytes, so that the last offset is {max(size - 1, 0)}.")
+            raise ToolError(f"{ref} has {size} bytes, so that the last offset is {size - 1}.")
         try:
             text, begin, end = _text_in(part.data, offset, size)
         except UnicodeDecodeError as error:

@@ -97,8 +97,8 @@ async def _redeem(artifacts: ScopedArtifacts, kind: str, arguments: Mapping[str,
     try:
         meta = await artifacts.head(given)
         if meta is None:
-            named = given if is_ref(given) else "that"
-            raise Refusal("missing_or_expired", f"there is no artifact {named} here, or no more")
+            named = f"no artifact {given}" if is_ref(given) else "no such artifact"
+            raise Refusal("missing_or_expired", f"there is {named} here, or no more")
         if meta.kind != kind:
             raise Refusal("kind_mismatch", f"{given} is of kind {meta.kind!r}, and {kind!r} is wanted")
         found = await artifacts.get(given)

@@ -7,7 +7,7 @@ from typing import Literal
 from agentfp.plugin import Name, Number, Payload, event
 
 Via = Literal["push", "pull"]
-Reason = Literal["no_provider", "unknown_service", "provider_failed", "bad_answer", "expired", "declined"]
+Reason = Literal["no_provider", "unknown_service", "no_principal", "provider_failed", "bad_answer", "expired", "declined"]
 
 
 @event("agentfp.credential.requested")

@@ -15,8 +15,8 @@ import anyio
 import pydantic
 
 from agentfp.plugin import ConfigError, Identity
-from agentfp_credentials.protocol import AuthorizationRequired, CredentialRequest, Issued
-from agentfp_credentials.providers import HoldsSecrets, ProviderError, status_of
+from agentfp_credentials.protocol import LAST_S, AuthorizationRequired, CredentialRequest, Issued
+from agentfp_credentials.providers import HoldsSecrets, NoPrincipalError, ProviderError, status_of
 from agentfp_credentials.values import bearer
 
 LEEWAY_S = 30
@@ -110,22 +110,49 @@ class _OAuth2(HoldsSecrets):
 
     async def _token(self, call: str, **grant: Any) -> _Token:
         """Ask the token endpoint; what it says of a failure is reduced to a code and a status."""
-        code, status, network = None, None, None
+        code, network = None, None
+        seen: list[int] = []
+
+        def note(response: Any) -> Any:
+            seen.append(response.status_code)
+            return response
+
         try:
             async with self._client() as client:
+                for hook in ("access_token_response", "refresh_token_response"):
+                    client.register_compliance_hook(hook, note)
                 reply = await getattr(client, call)(self._token_url, **grant)
         except Exception as error:
-            code, status, network = getattr(error, "error", None), status_of(error), type(error).__name__
+            code, network = getattr(error, "error", None), type(error).__name__
+            seen += [found for found in (status_of(error),) if found is not None]
+        status = next((found for found in seen if found >= 300), None)
         if network is not None:  # outside of the handler, so that the words of the endpoint are no context of this error
-            known = code if code in KNOWN_CODES else None
+            known = code if isinstance(code, str) and code in KNOWN_CODES else None
             raise ProviderError(
                 f"{self.id}: the token endpoint gave no token ({known or network})", status=status or (400 if known else None)
             )
-        access = reply.get("access_token") if isinstance(reply, Mapping) else None
-        if not isinstance(access, str) or not access:
-            raise ProviderError(f"{self.id}: the token endpoint gave no token (no access_token)")
-        expires = reply.get("expires_at")
-        return _Token(access, reply.get("refresh_token"), float(expires) if expires is not None else None)
+        return self._token_of(reply if isinstance(reply, Mapping) else {}, status)
+
+    def _token_of(self, reply: Mapping[str, Any], status: int | None) -> _Token:
+        """What a reply grants; nothing of one that makes no sense is kept."""
+        access: Any = reply.get("access_token")
+        refresh: Any = reply.get("refresh_token")
+        expires: Any = reply.get("expires_at")
+        wrong = None
+        if not _is_token(access):
+            wrong = "no access_token"
+        elif refresh not in (None, "") and not _is_token(refresh):
+            wrong = "a refresh_token that is none"
+        elif expires is not None and not (isinstance(expires, (int, float)) and 0 <= expires < LAST_S):
+            wrong = "no time at which it expires"
+        if wrong is not None:
+            raise ProviderError(f"{self.id}: the token endpoint gave no token ({wrong})", status=status)
+        return _Token(access, refresh or None, None if expires is None else float(expires))
+
+
+def _is_token(value: Any) -> bool:
+    """Whether something can be a token: a text of one line."""
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
 class OAuth2ClientCredentials(_OAuth2):
@@ -187,7 +214,7 @@ class OAuth2AuthorizationCode(_OAuth2):
 
     def secrets(self) -> tuple[str, ...]:
         """Those of every OAuth provider, and what belongs to the consents that wait."""
-        waiting = [value for pending in self._pending.values() for value in (pending.url, pending.state, pending.verifier)]
+        waiting = [value for pending in tuple(self._pending.values()) for value in (pending.url, pending.state, pending.verifier)]
         return (*super().secrets(), *waiting)
 
     def _granted(self) -> Iterable[_Token]:
@@ -216,13 +243,17 @@ class OAuth2AuthorizationCode(_OAuth2):
             ConsentCallbackError: it finishes no consent.
             ProviderError: the code was not taken.
         """
-        query = {name: values[0] for name, values in parse_qs(urlsplit(callback_url).query).items()}
+        try:
+            query = {name: values[0] for name, values in parse_qs(urlsplit(callback_url).query).items()}
+        except (ValueError, AttributeError):
+            query = {}
         pending = self._pending.get(query.get("state", ""))
         if pending is None or pending.begun_s < time.time() - PENDING_S:
             raise ConsentCallbackError(f"{self.id}: no consent waits for this callback; begin again")
         if identity is not None and (identity.tenant, identity.principal) != pending.key[:2]:
             raise ConsentCallbackError(f"{self.id}: this consent was begun for somebody else")
-        del self._pending[pending.state]
+        if self._pending.pop(pending.state, None) is None:
+            raise ConsentCallbackError(f"{self.id}: this consent was finished already")
         if "code" not in query:
             code = query.get("error")
             raise ConsentCallbackError(f"{self.id}: there is no consent ({code if code in KNOWN_CODES else 'no code'})")
@@ -232,7 +263,7 @@ class OAuth2AuthorizationCode(_OAuth2):
 
     def _key(self, identity: Identity | None, scopes: Iterable[str]) -> _Key:
         if identity is None or identity.principal is None:
-            raise ProviderError(f"{self.id}: the run does not say whom it is for; pass identity=Identity(principal=...)", status=401)
+            raise NoPrincipalError(self.id)
         return identity.tenant, identity.principal, tuple(sorted(scopes))
 
     async def _refreshed(self, key: _Key, token: _Token) -> _Token | None:
@@ -251,8 +282,8 @@ class OAuth2AuthorizationCode(_OAuth2):
 
     def _begin(self, key: _Key) -> AuthorizationRequired:
         now = time.time()
-        self._pending = {state: pending for state, pending in self._pending.items() if pending.begun_s > now - PENDING_S}
-        pending = next((pending for pending in self._pending.values() if pending.key == key), None)
+        self._pending = {state: pending for state, pending in tuple(self._pending.items()) if pending.begun_s > now - PENDING_S}
+        pending = next((pending for pending in tuple(self._pending.values()) if pending.key == key), None)
         if pending is None:
             state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
             client = self._client_class(self._client_id, redirect_uri=self._redirect_uri, code_challenge_method="S256")

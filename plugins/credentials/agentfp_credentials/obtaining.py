@@ -18,9 +18,9 @@ from agentfp_credentials.events import (
     Reason,
     Via,
 )
-from agentfp_credentials.protocol import AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
-from agentfp_credentials.providers import UnknownServiceError, status_of
-from agentfp_credentials.values import Credential
+from agentfp_credentials.protocol import LAST_S, AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
+from agentfp_credentials.providers import NoPrincipalError, UnknownServiceError, status_of
+from agentfp_credentials.values import Credential, texts_of
 
 PLUGIN = "credentials"
 
@@ -101,25 +101,29 @@ class Obtaining:
             with anyio.fail_after(self.timeout):
                 answer = await self.provider.get_credential(request)
         except Exception as error:
-            reason: Reason = "unknown_service" if isinstance(error, UnknownServiceError) else "provider_failed"
-            failure = self._failed(request, reason, type(error).__name__, status_of(error))
+            failure = self._failed(request, _reason(error), type(error).__name__, status_of(error))
         if failure is not None:  # outside of the handler: what the provider said is neither cause nor context of it
             raise failure
+        try:
+            values = _checked(answer)
+        except Exception:  # whatever a provider answers; not even what it says of itself is shown
+            failure = self._failed(request, "bad_answer", type(answer).__name__)
+        if failure is not None:
+            raise failure
+        mask(run, values)
         if isinstance(answer, AuthorizationRequired):
-            mask(run, answer.secrets())
             kept(run).urls[request.service] = answer.authorization_url
             self._emit(CredentialAuthorizationRequired(request.service, answer.session_id, self.via, self.tool, self.tells_model))
             return answer
-        if not isinstance(answer, Issued) or not isinstance(answer.credential, Credential):
-            raise self._failed(request, "bad_answer", type(answer).__name__)
-        mask(run, answer.credential.secrets())
-        if self._expired(answer):
+        issued: Issued = answer
+        if self._expired(issued):
             raise self._failed(request, "expired")
         if self.keep and request.user_token is None:
-            kept(run).issued[key] = answer
+            kept(run).issued[key] = issued
         kept(run).urls.pop(request.service, None)
-        self._emit(CredentialAcquired(request.service, answer.credential.kind, self.via, answer.expires_at_s))
-        return answer.credential
+        until = None if issued.expires_at_s == math.inf else issued.expires_at_s
+        self._emit(CredentialAcquired(request.service, issued.credential.kind, self.via, until))
+        return issued.credential
 
     def _expired(self, issued: Issued) -> bool:
         expires = issued.expires_at_s
@@ -133,3 +137,28 @@ class Obtaining:
 
     def _emit(self, payload: Any) -> None:
         self.run.emit(payload, call_id=self.call_id, source=PLUGIN)
+
+
+def _reason(error: Exception) -> Reason:
+    """One word for what a provider raised."""
+    if isinstance(error, NoPrincipalError):
+        return "no_principal"
+    return "unknown_service" if isinstance(error, UnknownServiceError) else "provider_failed"
+
+
+def _checked(answer: Any) -> tuple[str, ...]:
+    """The values of an answer that are masked.
+
+    Raises:
+        TypeError: it is no answer, or one of which not all could be masked.
+    """
+    if isinstance(answer, AuthorizationRequired):
+        if not all(isinstance(text, str) and text.strip() for text in (answer.authorization_url, answer.session_id)):
+            raise TypeError("a consent has a URL and a session id, both texts")
+        return texts_of(answer.secrets())
+    if not isinstance(answer, Issued) or not isinstance(answer.credential, Credential) or not isinstance(answer.credential.kind, str):
+        raise TypeError("it is none of the two answers")
+    expires = answer.expires_at_s
+    if expires is not None and (not isinstance(expires, (int, float)) or LAST_S < abs(expires) < math.inf):
+        raise TypeError("it does not say in seconds when it expires")
+    return texts_of(answer.credential.secrets())

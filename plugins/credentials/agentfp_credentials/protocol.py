@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, runtime_checkable
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from agentfp.plugin import Identity
 from agentfp_credentials.values import Credential
 
+LAST_S = 1e15
+"""Seconds since 1970 after which nothing expires."""
 Mode: TypeAlias = Literal["machine", "user"]
 
 
@@ -71,7 +74,8 @@ class AuthorizationRequired(_Unpickled):
 
     def secrets(self) -> tuple[str, ...]:
         """The values that are masked wherever they turn up: the URL, and the state in it, by which a consent can be taken over."""
-        return (self.authorization_url, *parse_qs(urlsplit(self.authorization_url).query).get("state", ()))
+        url = self.authorization_url
+        return (url, *[state for part in re.split("[?#]", url)[1:] for state in parse_qs(part).get("state", ())])
 
     def __repr__(self) -> str:
         return f"AuthorizationRequired(session_id={self.session_id!r})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ import anyio.to_thread
 
 from agentfp.plugin import ConfigError
 from agentfp_credentials.protocol import AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
-from agentfp_credentials.values import Credential, bearer
+from agentfp_credentials.values import Credential, bearer, texts_of
 
 
 class ProviderError(Exception):
@@ -36,6 +37,17 @@ def _provider_error(message: str, status: int | None) -> ProviderError:
 
 class UnknownServiceError(ProviderError):
     """The provider has nothing for this service."""
+
+
+class NoPrincipalError(ProviderError):
+    """The run does not say whom it is for, and the credential is a person's."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(f"{provider}: the run does not say whom it is for; pass identity=Identity(principal=...)", status=401)
+        self.provider = provider
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NoPrincipalError, (self.provider,)
 
 
 class HoldsSecrets:
@@ -192,10 +204,14 @@ def secrets_of(provider: CredentialProvider | None) -> tuple[str, ...]:
     tell = getattr(provider, "secrets", None)
     if provider is None or not callable(tell):
         return ()
+    told: Any = None
     try:
-        return tuple(tell())
+        told = tell()
+        return texts_of(told)
     except Exception as error:
         kind = type(error).__name__
+    if inspect.iscoroutine(told):
+        told.close()
     raise ProviderError(f"secrets() of the provider {provider.id!r} raised {kind}; what cannot be masked must not be handed out")
 
 

@@ -25,7 +25,7 @@ class Credential:
     def __init__(self, kind: str, headers: Mapping[str, str], secrets: tuple[str, ...]) -> None:
         self.kind = kind
         self._headers = dict(headers)
-        self._secrets = secrets
+        self._secrets = texts_of(secrets)
 
     def to_headers(self) -> dict[str, str]:
         """The headers of a request to the service, names in lower case."""
@@ -46,6 +46,19 @@ class Credential:
         schema = pydantic_core.core_schema
         kind_only = schema.plain_serializer_function_ser_schema(lambda value: {"kind": value.kind})
         return schema.is_instance_schema(cls, serialization=kind_only)
+
+
+def texts_of(values: Any) -> tuple[str, ...]:
+    """What a ``secrets()`` gave, as texts to be masked; one text alone is one value, and no list of letters.
+
+    Raises:
+        TypeError: it is something else, of which nothing could be masked.
+    """
+    found = (values,) if isinstance(values, str) else tuple(values)
+    for value in found:
+        if not isinstance(value, str):
+            raise TypeError(f"secrets() gives texts, got a {type(value).__name__}")
+    return found
 
 
 def _text(value: Any, what: str) -> str:

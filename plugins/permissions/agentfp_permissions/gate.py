@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -187,8 +188,8 @@ class Permissions(Plugin):
         ledger: Ledger = run.memo(self)
         role, role_from = self._role(run)
         again = call.id in ledger.decided
-        ahead = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in batch.calls[: call.index] if o.live])
-        waiting = tuple([other for other in ahead if other.call_id not in ledger.dispatched])
+        ahead = [other for other in batch.calls[: call.index] if other.live and not ledger.is_dispatched(other.id)]
+        waiting = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in ahead])
         progress, before = ledger.before_call(call.id)
         sequence = CallSequence(ledger.executed, min(before, ledger.of_turn(run.turn)), waiting, before)
         ran = len(sequence) - len(waiting)
@@ -216,7 +217,7 @@ class Permissions(Plugin):
                 run.identity,
                 run.deps,
                 run.iteration,
-                None if phase == "screen" else call.arguments,
+                None,
                 sequence,
                 ledger.before,
                 lambda: run.history,
@@ -224,7 +225,8 @@ class Permissions(Plugin):
             for checker in self.checkers:
                 if question.capability != "tool_call" and question.capability not in getattr(checker, "governs", ()):
                     continue
-                answer = await self._ask(phase, checker, request)
+                own = request if phase == "screen" else replace(request, arguments=call.arguments)  # parsed anew: nobody changes another's
+                answer = await self._ask(phase, checker, own)
                 if not isinstance(answer, Allow):
                     tell(question, answer, checker.name, self._digest(checker))
                     return self._refused(answer, checker.name, call, run, ran)
@@ -259,13 +261,19 @@ class Permissions(Plugin):
                 with anyio.fail_after(self.settings.timeout):
                     answer = await answer
         except Exception as error:  # who cannot say that a call may run says that it may not
-            said = f": {error}" if str(error) else ""
-            return Deny(f"checker raised: {type(error).__name__}{said}", UNAVAILABLE, "checker.failed")
+            return Deny(f"checker raised: {type(error).__name__}{_words(error)}", UNAVAILABLE, "checker.failed")
         if answer is None and phase == "screen":
             return Allow()
-        if isinstance(answer, (Deny, Halt)) or (isinstance(answer, Allow) and answer.args is None):
-            return answer
-        what = "an Allow with arguments" if isinstance(answer, Allow) else f"a {type(answer).__name__}"
+        if isinstance(answer, Allow):
+            if answer == Allow():
+                return answer
+            what = "an Allow with arguments"
+        elif isinstance(answer, (Deny, Halt)):
+            if isinstance(answer.reason, str) and all(isinstance(said, (str, type(None))) for said in (answer.tell_model, answer.rule)):
+                return answer
+            what = f"a {type(answer).__name__} whose words are no texts"
+        else:
+            what = f"a {type(answer).__name__}"
         return Deny(f"checker answered {what}; it may answer Allow(), Deny or Halt", UNAVAILABLE, "checker.failed")
 
     def _refused(self, answer: Deny | Halt, checker: str, call: CallView, run: Run[Any], ran: int) -> Deny | Halt:
@@ -300,3 +308,12 @@ class Permissions(Plugin):
         """Of all the rules that let a call through: the policy's own, or with those of the checkers that have one."""
         others = [(checker.name, found) for checker in self._own if (found := self._digest(checker))]
         return self.policy.digest if not others else digest_of(self.policy.digest, others)
+
+
+def _words(error: Exception) -> str:
+    """What an error says, where it can."""
+    try:
+        said = str(error)
+    except Exception:
+        return ""
+    return f": {said}" if said else ""

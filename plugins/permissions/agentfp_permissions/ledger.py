@@ -111,10 +111,9 @@ class Ledger:
             self._halted(event, payload)
         return self
 
-    @property
-    def dispatched(self) -> set[str]:
-        """The calls of the last reply that were let through."""
-        return {call_id for call_id, places in self._places.items() if len(places) == 2}
+    def is_dispatched(self, call_id: str) -> bool:
+        """Whether a call of the last reply was let through."""
+        return len(self._places.get(call_id, ())) == 2
 
     @property
     def before(self) -> CallSequence:

@@ -113,6 +113,8 @@ class _Reader:
         identities = self.identities(data.get("identities"), roles, places.get("identities", ""))
         sequence = self.sequence(data.get("sequence"), places.get("sequence", ""))
         reach = self.capabilities(data.get("capabilities"), places.get("capabilities", ""))
+        if self.problems:  # a digest is of rules that can be used
+            return Policy()
         policy = RolePolicy(roles, active) if roles else None
         return Policy(policy, identities, sequence, reach, digest_of(roles, active, identities, sequence, reach))
 
@@ -120,6 +122,9 @@ class _Reader:
         made = {}
         for name, table in self.table(value, f"{at}roles").items():
             where = f"{at}roles.{name}"
+            if not name.strip():
+                self.problems.append(f"{at}roles: the name of a role is blank; give it one")
+                continue
             if isinstance(table, Role):
                 made[name] = table
                 continue
@@ -186,6 +191,8 @@ class _Reader:
         for key, choices in _CHOICES.items():
             if getattr(rule, key) not in choices:
                 self.problems.append(f"{where}.{key} is refused; {nearest(str(getattr(rule, key)), choices)}")
+        for key in _TEXTS:
+            self.text(getattr(rule, key), f"{where}.{key}")
         if isinstance(rule, Forbid):
             self.patterns(rule.tools, f"{where}.forbid", at_least=1)
             if not isinstance(rule.adjacent, bool):

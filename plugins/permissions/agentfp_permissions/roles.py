@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agentfp.plugin import Allow, Deny, Halt, nearest
-from agentfp_permissions.patterns import matches_any
+from agentfp_permissions.errors import PolicyError
+from agentfp_permissions.patterns import is_pattern, matches_any
 
 if TYPE_CHECKING:
     from agentfp_permissions.requests import Decision, PermissionRequest
@@ -27,6 +28,9 @@ class Role:
         skills: skills that it may read; None for all.
         reason: for the operator, of a refusal.
         tell_model: a sentence for the model.
+
+    Raises:
+        PolicyError: one of them cannot be; lists all.
     """
 
     tools: tuple[str, ...] = ()
@@ -36,6 +40,23 @@ class Role:
     skills: tuple[str, ...] | None = None
     reason: str | None = None
     tell_model: str | None = None
+
+    def __post_init__(self) -> None:
+        problems = []
+        for key in ("tools", "deny", "halt", "capabilities", "skills"):
+            listed = getattr(self, key)
+            if listed is None and key in ("capabilities", "skills"):
+                continue
+            if isinstance(listed, str) or not isinstance(listed, Sequence):  # the letters of a text would be names, and a star all of them
+                problems.append(f"{key} of a role must be a list of names")
+                continue
+            wrong = [name for name in listed if not is_pattern(name)]
+            problems += [f"{key} of a role has {name!r}; write a name, or the beginning of names with a star at the end" for name in wrong]
+            if key == "capabilities":
+                unknown = [name for name in listed if is_pattern(name) and name not in CAPABILITIES]
+                problems += [f"there is no capability {name!r}; {nearest(name, CAPABILITIES)}" for name in unknown]
+        if problems:
+            raise PolicyError(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +95,7 @@ class RolePolicy:
 
         Raises:
             ValueError: a role is not one of ``tools``.
+            PolicyError: what a role has is no list of names.
         """
         reach, read = capabilities or {}, skills or {}
         for name in (*reach, *read):
@@ -81,9 +103,9 @@ class RolePolicy:
                 raise ValueError(f"the policy has no role {name!r}; {nearest(name, tools)}")
         roles = {
             name: Role(
-                tuple(listed),
-                capabilities=tuple(reach[name]) if name in reach else None,
-                skills=tuple(read[name]) if name in read else None,
+                _listed(listed),
+                capabilities=_listed(reach[name]) if name in reach else None,
+                skills=_listed(read[name]) if name in read else None,
             )
             for name, listed in tools.items()
         }
@@ -113,7 +135,7 @@ class RolePolicy:
             tool: its name.
             role: in which role; the active one when left out.
         """
-        return isinstance(self._call(role or self.active_role, tool), Allow)
+        return isinstance(self._call(self.active_role if role is None else role, tool), Allow)
 
     def check(self, request: PermissionRequest, /) -> Decision:
         """Decide in the role of the run, by name.
@@ -121,7 +143,7 @@ class RolePolicy:
         Args:
             request: the question.
         """
-        name = request.role or self.active_role
+        name = self.active_role if request.role is None else request.role
         if request.capability == "tool_call":
             return self._call(name, request.tool)
         role = None if name is None else self.roles.get(name)
@@ -156,6 +178,12 @@ class RolePolicy:
         if matches_any(role.tools, tool):
             return Allow()
         return _refused(role, f"{tool!r} is not on the list of role {name!r}", f"{name}.allowlist.miss")
+
+
+def _listed(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise PolicyError(f"{names!r} is one text, and a role has a list of names; write [{names!r}]")
+    return tuple(names)
 
 
 def _refused(role: Role, reason: str, rule: str) -> Deny:

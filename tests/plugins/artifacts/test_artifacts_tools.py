@@ -133,7 +133,7 @@ async def test_all_arguments_are_judged_before_one_refusal() -> None:
     (refusal,) = said(await made([call("both", left=UNKNOWN, right="x"), "done"], [both]).run("go"))
     assert refusal.splitlines()[:2] == [
         f"left: there is no artifact {UNKNOWN} here, or no more",
-        "right: there is no artifact that here, or no more",
+        "right: there is no such artifact here, or no more",
     ]
 
 

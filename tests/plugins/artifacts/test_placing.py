@@ -243,6 +243,17 @@ async def test_a_range_has_whole_characters_only() -> None:
     assert "".join(parts) == umlauts
 
 
+async def test_an_empty_artifact_is_said_to_be_empty() -> None:
+    @tool
+    async def nothing(ctx: ToolContext) -> str:
+        """Keep nothing."""
+        return str((await ctx.artifacts.put(kind="k", media_type="text/plain", data="")).ref)
+
+    script = [call("nothing"), lambda request: call("read_artifact", ref=request.messages[-1].text), "Done."]
+    result = await made(script, [nothing]).run("Go.")
+    assert said(result)[1] == f"[{said(result)[0]} is empty]"
+
+
 async def test_an_unknown_ref_and_what_is_no_text_are_told_in_words() -> None:
     @tool
     async def picture(ctx: ToolContext[None]) -> str:

@@ -263,6 +263,7 @@ async def test_a_range_reads_that_range_of_an_object(s3_client: Any, tmp_path: P
 MEMORY = """
 import asyncio, sys
 import boto3
+from botocore.config import Config
 from agentfp.artifacts import Scope, StreamPut
 from agentfp_artifacts import file_artifacts, s3_artifacts
 
@@ -274,7 +275,8 @@ def made():
     if name == "file":
         return file_artifacts(where)
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
-    return s3_artifacts("bucket", prefix="large", client=session.client("s3", endpoint_url=where))
+    patient = Config(read_timeout=600)  # the service here puts a gibibyte together on the same few cores
+    return s3_artifacts("bucket", prefix="large", client=session.client("s3", endpoint_url=where, config=patient))
 
 async def chunks():
     for index in range(count):

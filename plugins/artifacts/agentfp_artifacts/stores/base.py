@@ -6,6 +6,7 @@ A store derives from :class:`BaseStore` and says how rows and payloads are kept.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
 import time
@@ -22,7 +23,9 @@ from agentfp.artifacts import (
     ArtifactPage,
     ArtifactRange,
     ArtifactRecord,
+    ArtifactStoreError,
     InvalidArtifactError,
+    Origin,
     PutArtifact,
     PutResult,
     Scope,
@@ -39,6 +42,8 @@ from agentfp_artifacts.stores.retention import Limits, expiry, gone, plan
 T = TypeVar("T")
 Key = tuple[int, int, str]
 MAX_PAGE = 1000
+LARGEST = 2**63
+"""Where whole numbers end that every store can keep."""
 MOST_SCOPES = 10_000
 """Of how many scopes it is remembered when expired artifacts are looked for again."""
 
@@ -182,12 +187,18 @@ class BaseStore(ABC):
             return None
         now = self.now()
         if row.expired(now):
-            notice(gone(row, "ttl"))
-            self._remove(scope, ref)
+            self._has_expired(scope, row)
             return None
         if reading and self.limits.budgeted:
-            self._touch(scope, ref, now)
+            with contextlib.suppress(ArtifactStoreError):  # a disk that takes nothing more can still be read
+                self._touch(scope, ref, now)
         return row
+
+    def _has_expired(self, scope: Scope, row: Row) -> None:
+        """Let go of what a reader found expired; where that fails, it is as gone for the reader, and a sweep tries again."""
+        notice(gone(row, "ttl"))
+        with contextlib.suppress(ArtifactStoreError):
+            self._remove(scope, row.meta.ref)
 
     def _get(self, scope: Scope, ref: str) -> ArtifactRecord | None:
         row = self._live(scope, ref)
@@ -200,8 +211,11 @@ class BaseStore(ABC):
 
     def _range(self, scope: Scope, ref: str, offset: int, length: int) -> ArtifactRange | None:
         row = self._live(scope, ref)
-        part = None if row is None else self._slice(scope, row, offset, length)
-        return None if row is None or part is None else ArtifactRange(row.meta, offset, part)
+        if row is None:
+            return None
+        offset = min(offset, row.meta.bytes)
+        part = self._slice(scope, row, offset, min(length, row.meta.bytes - offset))
+        return None if part is None else ArtifactRange(row.meta, offset, part)
 
     def _list(self, scope: Scope, after: Key | None, limit: int) -> ArtifactPage:
         found: list[Row] = []
@@ -210,8 +224,7 @@ class BaseStore(ABC):
             rows = self._page(scope, after, limit + 1)
             for row in rows:
                 if row.expired(now):
-                    notice(gone(row, "ttl"))
-                    self._remove(scope, row.meta.ref)
+                    self._has_expired(scope, row)
                 else:
                     found.append(row)
             if len(rows) <= limit:
@@ -276,12 +289,22 @@ def check_item(item: PutArtifact | StreamPut, now: int) -> None:
     for name, value in (("kind", item.kind), ("media_type", item.media_type)):
         if not isinstance(value, str) or not value.strip():
             raise InvalidArtifactError(f"{name} is blank; say what it is")
+    if not isinstance(item.label, (str, type(None))):
+        raise InvalidArtifactError(f"label is a {type(item.label).__name__}; give a text, or leave it out")
+    for name, value in (("kind", item.kind), ("media_type", item.media_type), ("label", item.label or "")):
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise InvalidArtifactError(f"{name} holds a lone surrogate, which no encoding can hold; mend the text")
+    parents = item.parent_refs
+    if isinstance(parents, str) or not isinstance(parents, Sequence) or not all(isinstance(ref, str) for ref in parents):
+        raise InvalidArtifactError("parent_refs is no list of refs; give one, or leave it out")
+    if not isinstance(item.origin, (Origin, type(None))):
+        raise InvalidArtifactError(f"origin is a {type(item.origin).__name__}; give an Origin, or leave it out")
     expires_at = item.expires_at
-    if expires_at is not None and (
-        isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)) or not math.isfinite(expires_at)
-    ):
+    if expires_at is None:
+        return
+    if isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)) or not math.isfinite(expires_at):
         raise InvalidArtifactError("expires_at is no number; give unix time in milliseconds, or leave it out")
-    if expires_at is not None and expires_at <= now:
+    if not now < expires_at < LARGEST:
         raise InvalidArtifactError("expires_at is not in the future; give unix time in milliseconds, or leave it out")
 
 
@@ -315,6 +338,8 @@ def _key_of(cursor: str | None) -> Key | None:
         return None
     try:
         created_at, seq, ref = json.loads(base64.urlsafe_b64decode(cursor))
-        return int(created_at), int(seq), str(ref)
-    except (ValueError, TypeError) as error:
+        if not all(type(number) is int and abs(number) < LARGEST for number in (created_at, seq)):
+            raise ValueError("it holds no place in a list")
+        return created_at, seq, str(ref)
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidArtifactError("this is no cursor of a page; take the one of the page before") from error

@@ -94,14 +94,21 @@ class FileStore(BaseStore):
             yield
             return
         folder = self._made(self._folder(scope))
-        with self._guard, (folder / ".lock").open("ab") as lock:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with self._guard, contextlib.ExitStack() as held:
+            try:
+                lock = held.enter_context((folder / ".lock").open("ab"))
+                if fcntl is not None:
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+            except OSError as error:
+                raise _failed("lock the folder of", error) from error
             yield
 
     def _made(self, folder: Path) -> Path:
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not folder.is_dir():
+                self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+                for level in (folder.parent.parent, folder.parent, folder):  # their names are people's
+                    level.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
             raise _failed("make the folder of", error) from error
         return folder
@@ -178,15 +185,22 @@ class FileStore(BaseStore):
             raise _failed("delete", error) from error
 
     def _sweep(self) -> tuple[Swept, ...]:
+        """What cannot be read stays where it is, for a read to tell of it; what cannot be deleted is told when the rest is gone."""
         swept: list[Swept] = []
+        failure: OSError | None = None
         now = self.now()
         for folder in [path for path in self.directory.glob("*/*/*") if path.is_dir()]:
-            for row in _rows_in(folder):
-                if row.expired(now):
-                    (folder / f"{row.meta.ref}.json").unlink(missing_ok=True)
-                    (folder / f"{row.meta.ref}.bin").unlink(missing_ok=True)
-                    swept.append(gone(row, "ttl"))
-            _clear_abandoned(folder)
+            try:
+                for row in _rows_in(folder, damaged=False):
+                    if row.expired(now):
+                        (folder / f"{row.meta.ref}.json").unlink(missing_ok=True)
+                        (folder / f"{row.meta.ref}.bin").unlink(missing_ok=True)
+                        swept.append(gone(row, "ttl"))
+                _clear_abandoned(folder)
+            except OSError as error:
+                failure = error
+        if failure is not None and not swept:
+            raise _failed("sweep", failure) from failure
         return tuple(swept)
 
 
@@ -201,7 +215,8 @@ def _clear_abandoned(folder: Path) -> None:
                     path.unlink()
 
 
-def _rows_in(folder: Path) -> Iterator[Row]:
+def _rows_in(folder: Path, *, damaged: bool = True) -> Iterator[Row]:
+    """The rows of a folder; with ``damaged``, an error for what cannot be read."""
     try:
         names = [entry.name for entry in os.scandir(folder)]
     except FileNotFoundError:
@@ -210,7 +225,12 @@ def _rows_in(folder: Path) -> Iterator[Row]:
         raise _failed("list", error) from error
     for name in names:
         if name.endswith(".json") and is_ref(name[:-5]):
-            row = _row_in(folder / name)
+            try:
+                row = _row_in(folder / name)
+            except UnreadableArtifactFileError:
+                if damaged:
+                    raise
+                continue
             if row is not None:
                 yield row
 
@@ -230,7 +250,7 @@ def _row_in(path: Path) -> Row | None:
         row = row_of(found)
         if version != FORMAT or row.meta.ref != path.stem:
             raise ValueError("it is not the file of its ref")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableArtifactFileError(str(path), "it is damaged") from error
     return row
 

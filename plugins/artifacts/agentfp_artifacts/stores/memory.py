@@ -27,7 +27,12 @@ class _Bucket:
         self.rows: OrderedDict[str, tuple[Row, bytes]] = OrderedDict()  # the one used least recently first
         self.bytes = 0
         self.seq = 0
-        self.next_expiry: int | None = None
+        self.next_expiry: int | None = None  # nothing expires before; what would have may be gone by now
+
+    def look_again(self, now: int) -> None:
+        """See when the next of them expires, of those that have not."""
+        times = [at for row, _ in self.rows.values() if (at := row.meta.expires_at) is not None and at > now]
+        self.next_expiry = min(times, default=None)
 
 
 class MemoryStore(BaseStore):
@@ -89,6 +94,8 @@ class MemoryStore(BaseStore):
             by_use = (row for row, _ in bucket.rows.values())
             rows, others = least_used(by_use, incoming, self.limits, len(bucket.rows), bucket.bytes)
         swept = plan(rows, incoming, self.limits, now, beside=others)
+        if bucket.next_expiry is not None and bucket.next_expiry <= now:
+            bucket.look_again(now)  # the put will be done now, and what has expired is let go of
         self.dropped += sum(one.reason != "ttl" for one in swept)
         return swept
 
@@ -139,22 +146,21 @@ class MemoryStore(BaseStore):
             found = None if bucket is None else bucket.rows.pop(ref, None)
             if bucket is None or found is None:
                 return
-            row, raw = found
-            bucket.bytes -= len(raw)
-            if row.meta.expires_at is not None and row.meta.expires_at == bucket.next_expiry:
-                times = [other.meta.expires_at for other, _ in bucket.rows.values() if other.meta.expires_at is not None]
-                bucket.next_expiry = min(times, default=None)
+            bucket.bytes -= len(found[1])
 
     def _sweep(self) -> tuple[Swept, ...]:
         now = self.now()
         swept: list[Swept] = []
         with self._lock:
-            for (tenant, principal, conversation), bucket in list(self._buckets.items()):
-                scope = Scope(conversation, tenant, principal)
+            for key, bucket in list(self._buckets.items()):
+                tenant, principal, conversation = key
                 if bucket.next_expiry is not None and bucket.next_expiry <= now:
                     expired = [gone(row, "ttl") for row, _ in bucket.rows.values() if row.expired(now)]
-                    self._let_go(scope, expired)
+                    self._let_go(Scope(conversation, tenant, principal), expired)
+                    bucket.look_again(now)
                     swept += expired
+                if not bucket.rows:
+                    del self._buckets[key]
         return tuple(swept)
 
 

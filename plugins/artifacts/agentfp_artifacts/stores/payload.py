@@ -11,6 +11,8 @@ from agentfp.artifacts import InvalidArtifactError
 
 Shape: TypeAlias = Literal["bytes", "text", "json"]
 SHAPES: tuple[Shape, ...] = ("bytes", "text", "json")
+DEEPEST = 500
+"""Levels of lists and dicts; reading stops at a depth that depends on who reads."""
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -37,6 +39,8 @@ def canonical_bytes(data: Any) -> tuple[bytes, Shape]:
         raise InvalidArtifactError("data holds a lone surrogate, which no encoding can hold; mend the text, or put bytes") from error
     except RecursionError as error:
         raise InvalidArtifactError("data is nested too deeply to be written as JSON; flatten it, or put bytes") from error
+    except ValueError as error:
+        raise InvalidArtifactError("data holds a number with too many digits to be written; put it as a text of your own") from error
 
 
 def restored(raw: bytes, shape: Shape) -> Any:
@@ -63,6 +67,8 @@ def _check(value: Any, path: str, above: set[int]) -> None:
         raise _refused(path, f"a {kind.__name__}", "turn it into dicts, lists, texts and numbers first")
     if id(value) in above:
         raise _refused(path, "a cycle", "cut it")
+    if len(above) >= DEEPEST:
+        raise InvalidArtifactError(f"data is nested in more than {DEEPEST} levels; flatten it, or put bytes")
     above.add(id(value))
     if kind is dict:
         for key, item in cast("dict[Any, Any]", value).items():

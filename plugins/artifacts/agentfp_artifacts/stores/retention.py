@@ -48,7 +48,7 @@ class Limits:
 def expiry(stated: int | None, now: int, limits: Limits) -> int | None:
     """When an artifact expires: as stated, and no later than the store's limit says."""
     own = None if limits.ttl_s is None else now + int(limits.ttl_s * 1000)
-    known = [at for at in (stated, own) if at is not None]
+    known = [int(at) for at in (stated, own) if at is not None]
     return min(known) if known else None
 
 

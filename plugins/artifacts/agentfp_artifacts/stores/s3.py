@@ -201,6 +201,7 @@ class _Upload:
         self.metadata = metadata
         self.id: str | None = None
         self.parts: list[dict[str, Any]] = []
+        self.ending = False
 
     def add(self, raw: bytes) -> None:
         client = self.store._client
@@ -213,6 +214,7 @@ class _Upload:
 
     def end(self, rest: bytes) -> None:
         client = self.store._client
+        self.ending = True
         if self.id is None:
             with self.store.calling("write"):
                 client.put_object(**self.at, Body=rest, Metadata=self.metadata)
@@ -223,9 +225,13 @@ class _Upload:
             client.complete_multipart_upload(**self.at, UploadId=self.id, MultipartUpload={"Parts": self.parts})
 
     def abort(self) -> None:
+        """Leave nothing; what is left all the same, the bucket's own rules clear away."""
         if self.id is not None:
-            with contextlib.suppress(Exception):  # what is left of it, the bucket's own rules clear away
+            with contextlib.suppress(Exception):
                 self.store._client.abort_multipart_upload(**self.at, UploadId=self.id)
+        if self.ending:  # the answer may have been lost, and not the object
+            with contextlib.suppress(Exception):
+                self.store._client.delete_object(**self.at)
 
 
 def _metadata(row: Row) -> dict[str, str]:

@@ -80,6 +80,7 @@ class SQLiteStore(BaseStore):
                 raise ArtifactStoreError(f"sqlite_artifacts could not {what} an artifact: {why}; see to its disk and its file") from error
 
     def _connect(self) -> sqlite3.Connection:
+        self._keep_private()
         made = sqlite3.connect(self.file, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         try:
             made.execute("PRAGMA journal_mode = WAL")
@@ -88,9 +89,17 @@ class SQLiteStore(BaseStore):
         except BaseException:
             made.close()
             raise
-        if os.name == "posix":
-            Path(self.file).chmod(0o600)
         return made
+
+    def _keep_private(self) -> None:
+        """Make the file with its mode before anything is in it: what SQLite writes beside it has the same."""
+        if os.name != "posix":
+            return
+        with contextlib.suppress(OSError):
+            os.close(os.open(self.file, os.O_RDWR | os.O_CREAT, 0o600))
+        for beside in ("", "-wal", "-shm"):
+            with contextlib.suppress(OSError):  # it is not there, or another account's: its mode is not this process's to set
+                Path(self.file + beside).chmod(0o600)
 
     def _check_schema(self, made: sqlite3.Connection) -> None:
         made.execute("BEGIN IMMEDIATE")
