@@ -48,18 +48,19 @@ class RunRecorder:
         run_id = run_id or uuid.uuid4().hex
         self._begun = time.monotonic_ns()
         outer = None if within is None else within[0].record.headers[-1]
+        place = "" if within is None else within[0].place_of(within[1])
         header = SegmentHeader(
             root_id=f"c_{run_id}" if outer is None else outer.root_id,
             run_id=run_id,
             first_seq=0,
             started_ns=time.time_ns(),
             agent_id=agent,
-            path=() if outer is None or within is None else (*outer.path, within[1]),
+            path=() if outer is None else (*outer.path, place),
             parent_run=None if outer is None else outer.run_id,
         )
         self.record: Record = Record().open_segment(header)
         if within is not None:
-            within[0].record.children[within[1]] = self.record
+            within[0].record.children[place] = self.record
         self._state = RunState(header.root_id)
         self._model = (provider, model)
         self._iteration = self._turn = self._calls = 0
@@ -70,6 +71,14 @@ class RunRecorder:
         self._ended = False
         entries = tuple(PluginEntry(name, version, order) for order, (name, version) in enumerate(plugins))
         self.emit(RunConfigured("run", agent, provider, model, (), entries, 0, "off", ""))
+
+    def place_of(self, call_id: str) -> str:
+        """Where a run that begins within a call is held: under the call's id, further ones under that with a number."""
+        place, count = call_id, 1
+        while place in self.record.children:
+            count += 1
+            place = f"{call_id}#{count}"
+        return place
 
     def emit(self, payload: Payload, *, call_id: str | None = None, source: str = "kernel") -> int:
         """File an event.

@@ -8,7 +8,6 @@ live. For graphs built by hand there is :class:`EvidenceCallback`, which flags o
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +16,6 @@ from uuid import UUID
 import pydantic_core
 
 from agentfp.model import ToolSpec
-from agentfp.plugin import AnswerRefusedError
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
 from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
 from agentfp_adapters.versions import Needs
@@ -34,19 +32,19 @@ try:
     from langchain_core.runnables.config import var_child_runnable_config
     from langchain_core.tools import BaseTool
     from langgraph.constants import TAG_NOSTREAM
-    from langgraph.runtime import get_runtime
+    from langgraph.runtime import Runtime
 
     from agentfp_adapters.langchain_messages import INTERNAL, messages_of, output_tools, usage_of
+    from agentfp_adapters.langchain_runs import Runs, agent_name
 except ImportError as error:
     raise _NEEDS.unmet(error) from error
 
 _NEEDS.check(AgentMiddleware, "wrap_model_call", "awrap_model_call", "wrap_tool_call", "awrap_tool_call")
-_NEEDS.check(ModelRequest, "override")
+_NEEDS.check(ModelRequest, "override", "messages", "system_message", "tools", "response_format")
+_NEEDS.check(Runtime, "control")
 
 KEY = "evidence"
 """Under which a message's ``response_metadata`` holds what the gate says of it."""
-_MAX_RUNS = 10_000
-"""Runs whose state a middleware keeps; of those that failed nobody says that they are over."""
 
 
 class EvidenceMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -71,14 +69,15 @@ class EvidenceMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.tools = []
         self.policy = GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings)
-        self._runs = _Runs(self.policy)
+        self._runs = Runs(self.policy)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> Any:
         """Call the model until an answer is accepted."""
-        if _agent_name() in self.policy.leave_out:
+        if agent_name() in self.policy.leave_out:
             return handler(request)
-        call = _Call(self._runs.here(), request)
-        with self._until_answered(call):
+        session = self._runs.here()
+        call = _Call(session, request)
+        with self._runs.watched(session):
             while True:
                 with _quiet(self.policy.holds):
                     response = handler(call.ask())
@@ -89,25 +88,16 @@ class EvidenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> Any:
         """Call the model until an answer is accepted."""
-        if _agent_name() in self.policy.leave_out:
+        if agent_name() in self.policy.leave_out:
             return await handler(request)
-        call = _Call(self._runs.here(), request)
-        with self._until_answered(call):
+        session = self._runs.here()
+        call = _Call(session, request)
+        with self._runs.watched(session):
             while True:
                 with _quiet(self.policy.holds):
                     response = await handler(call.ask())
                 if (accepted := call.judge(response)) is not None:
                     return accepted
-
-    @contextmanager
-    def _until_answered(self, call: _Call) -> Iterator[None]:
-        try:
-            yield
-        except AnswerRefusedError:
-            self._runs.close()
-            raise
-        if call.answered:
-            self._runs.close()
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Let a run that begins within a tool know where it does."""
@@ -121,43 +111,13 @@ class EvidenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     @contextmanager
     def _within(self, request: Any) -> Iterator[None]:
-        token = PARENT.set((self._runs.here(), request.tool_call["id"]))
+        session = self._runs.here()
+        token = PARENT.set((session, request.tool_call["id"]))
         try:
-            yield
+            with self._runs.watched(session):
+                yield
         finally:
             PARENT.reset(token)
-
-
-class _Runs:
-    """The state of the runs that go on. LangGraph does not say when a run ends: its state goes with its answer, or its refusal."""
-
-    def __init__(self, policy: GatePolicy) -> None:
-        self._policy = policy
-        self._lock = threading.Lock()
-        self._open: OrderedDict[tuple[int, str], tuple[Any, GateSession]] = OrderedDict()
-
-    def here(self) -> GateSession:
-        """The state of the run that goes on here; agents in subgraphs have one of their own."""
-        key, control = self._key()
-        with self._lock:
-            found = self._open.get(key)
-            if found is None:
-                found = (control, GateSession(self._policy, framework="langchain", agent=_agent_name() or "agent"))
-                self._open[key] = found  # with the object that its key is the address of
-                while len(self._open) > _MAX_RUNS:
-                    self._open.popitem(last=False)
-            return found[1]
-
-    def close(self) -> None:
-        """The run that goes on here has its answer, or was refused one."""
-        with self._lock:
-            self._open.pop(self._key()[0], None)
-
-    def _key(self) -> tuple[tuple[int, str], Any]:
-        metadata = (var_child_runnable_config.get() or {}).get("metadata") or {}
-        place = str(metadata.get("langgraph_checkpoint_ns", "")).rpartition("|")[0]
-        control = get_runtime().control
-        return (id(control), place), control
 
 
 class _Call:
@@ -166,11 +126,11 @@ class _Call:
     def __init__(self, session: GateSession, request: ModelRequest[Any]) -> None:
         self._session = session
         self._request = request
-        self.answered = False
-        """Whether the reply was an answer, and went out."""
         self._note: str | None = None
         self._spent: Any = None
         self._outputs = output_tools(request.response_format)
+        if session.answered and request.messages and isinstance(request.messages[-1], HumanMessage):
+            session.next_turn()
         session.read(request.messages, lambda message: messages_of(message, self._outputs))
 
     def ask(self) -> ModelRequest[Any]:
@@ -199,7 +159,6 @@ class _Call:
             self._spent = total
             return None
         if verdict.action is not None:
-            self.answered = True
             self._session.finish("answered")
         result = list(response.result)
         result[place] = _marked(reply, verdict, total if self._spent is not None else reply.usage_metadata)
@@ -210,7 +169,7 @@ class _Call:
             data = pydantic_core.to_jsonable_python(structured)
             schema = None if isinstance(structured, dict) else type(structured)
             return Answer(data, pydantic_core.to_json(data).decode(), schema)
-        if reply.tool_calls or self._outputs:
+        if reply.tool_calls:
             return None
         return Answer(str(reply.text), str(reply.text))
 
@@ -339,11 +298,6 @@ def _quiet(held: bool) -> Iterator[None]:
         yield
     finally:
         var_child_runnable_config.reset(token)
-
-
-def _agent_name() -> str:
-    config = var_child_runnable_config.get() or {}
-    return str((config.get("metadata") or {}).get("lc_agent_name") or "")
 
 
 def _said(verdict: Verdict) -> dict[str, Any]:

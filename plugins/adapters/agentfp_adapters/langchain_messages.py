@@ -10,6 +10,7 @@ from langchain.agents.structured_output import AutoStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 
 from agentfp.plugin import Message, ToolCall, Usage
+from agentfp_adapters.unseen import placeholder
 
 INTERNAL = frozenset({"summarization", "tool_emulation", "tool_selection"})
 """What LangChain's own middleware says of its model calls, which answer nobody."""
@@ -59,7 +60,7 @@ def _of_reply(reply: AIMessage, output_tools: Collection[str]) -> Iterator[Messa
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    texts = [block if isinstance(block, str) else block.get("text") for block in content]
+    texts = [block if isinstance(block, str) else block.get("text") or placeholder(str(block.get("type", ""))) for block in content]
     found = [text for text in texts if isinstance(text, str)]
     return "\n".join(found) if found or not content else pydantic_core.to_json(content, fallback=str).decode()
 

@@ -9,14 +9,13 @@ it: then answers are flagged only.
 from __future__ import annotations
 
 import copy
-import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from agentfp.plugin import Usage as Tokens
 from agentfp_adapters.openai_items import answer_text, messages_of, reply_of, tool_specs
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
-from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict
+from agentfp_adapters.session import PARENT, Answer, Verdict
 from agentfp_adapters.versions import Needs
 from agentfp_evidence import EvidenceReport, UnsupportedValuesError
 
@@ -25,12 +24,13 @@ _NEEDS = Needs("openai-agents", ">=0.24,<0.25", "openai-agents")
 try:
     from agents import Agent, FunctionTool, Handoff, ModelProvider, MultiProvider, custom_span, get_current_trace
     from agents.items import ModelResponse
-    from agents.models._run_context import get_model_run_owner  # the SDK has no other name for the run that a model serves
     from agents.models.interface import Model
     from agents.usage import Usage
-    from openai.types.responses import ResponseCompletedEvent
+    from openai.types.responses import ResponseCompletedEvent, ResponseOutputItemDoneEvent
     from openai.types.responses.response_usage import ResponseUsage
 
+    from agentfp_adapters.openai_runs import Gate
+    from agentfp_adapters.openai_streams import BROKEN_OFF, closed, without_words
     from agentfp_adapters.openai_usage import response_sum, response_tokens, sum_of, tokens_of
 except ImportError as error:
     raise _NEEDS.unmet(error) from error
@@ -66,7 +66,7 @@ def with_evidence(
     Raises:
         ConfigError: a setting does not fit.
     """
-    gate = _Gate(GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings))
+    gate = Gate(GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings))
     return _Wrapping(gate, provider or MultiProvider()).of(agent)
 
 
@@ -95,7 +95,7 @@ class EvidenceProvider(ModelProvider):
         leave_out: Collection[str] = (),
         **settings: Any,
     ) -> None:
-        self._gate = _Gate(GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings))
+        self._gate = Gate(GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings))
         self._provider = provider or MultiProvider()
 
     def get_model(self, model_name: str | None) -> Model:
@@ -127,58 +127,10 @@ def evidence_of(result: Any) -> EvidenceReport | None:
     return model.gate.report_of(result) if isinstance(model, _GatedModel) else None
 
 
-class _Items:
-    """What is known of output items of this process, for as long as they live."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], Any]] = {}
-
-    def __getitem__(self, item: Any) -> Any:
-        reference, value = self._known.get(id(item), (None, None))
-        return value if reference is not None and reference() is item else None
-
-    def __setitem__(self, item: Any, value: Any) -> None:
-        key = id(item)
-        self._known[key] = (weakref.ref(item, lambda _: self._known.pop(key, None)), value)
-
-
-class _Gate:
-    """What all models of one agent, and of those it hands off to, share."""
-
-    def __init__(self, policy: GatePolicy) -> None:
-        self.policy = policy
-        self._sessions: weakref.WeakKeyDictionary[Any, GateSession] = weakref.WeakKeyDictionary()
-        self.calls = _Items()
-        self.answers = _Items()
-
-    def session(self, agent: str, model: str) -> GateSession:
-        """The state of the run that is going on; of a call outside of any run, a new one."""
-        owner = get_model_run_owner()
-        session = self._sessions.get(owner) if owner is not None else None
-        if session is None:
-            session = GateSession(self.policy, framework="openai-agents", agent=agent, model=model)
-            if owner is not None:
-                self._sessions[owner] = session
-        return session
-
-    def end(self, owner: object) -> None:
-        session = self._sessions.pop(owner, None)
-        if session is not None:
-            session.finish("answered" if session.answered else "failed")
-
-    def report_of(self, result: Any) -> EvidenceReport | None:
-        for response in reversed(result.raw_responses):
-            for item in reversed(response.output):
-                report = self.answers[item]
-                if report is not None:
-                    return report  # type: ignore[no-any-return]
-        return None
-
-
 class _GatedModel(Model):
     """A model whose replies are judged before anybody sees them."""
 
-    def __init__(self, gate: _Gate, make: Callable[[], Model], name: str, agent: str = "") -> None:
+    def __init__(self, gate: Gate, make: Callable[[], Model], name: str, agent: str = "") -> None:
         self.gate = gate
         self._make = make
         self._made: Model | None = None
@@ -234,18 +186,25 @@ class _GatedModel(Model):
             asked = call.ask()
             args = (system_instructions, asked, model_settings, tools, output_schema, handoffs, tracing)
             events: list[Any] = []
-            verdict = Verdict()
-            async for event in self.wrapped.stream_response(*args, **rest):
-                if isinstance(event, ResponseCompletedEvent):
-                    verdict = call.judge(event.response.output, response_tokens(event.response))
-                    if spent is not None:
-                        event.response.usage = response_sum(spent, event.response.usage)
-                    spent = event.response.usage
-                if held:
-                    events.append(event)
-                else:
-                    yield event
-            if verdict.note is None:
+            done: list[Any] = []
+            verdict: Verdict | None = None
+            async with closed(self.wrapped.stream_response(*args, **rest)) as stream:
+                async for event in stream:
+                    if isinstance(event, ResponseOutputItemDoneEvent):
+                        done.append(event.item)
+                    elif isinstance(event, ResponseCompletedEvent):
+                        event.response.output = event.response.output or done  # some servers send the items one by one alone
+                        verdict = call.judge(event.response.output, response_tokens(event.response))
+                        if spent is not None:
+                            event.response.usage = response_sum(spent, event.response.usage)
+                        spent = event.response.usage
+                    if held:
+                        events.append(event)
+                    else:
+                        yield event
+            if verdict is None:
+                events = [without_words(event) for event in events[-1:] if event.type in BROKEN_OFF]
+            if verdict is None or verdict.note is None:
                 break
         for event in events:
             yield event
@@ -294,6 +253,7 @@ class _Call:
         if rest.get("conversation_id") is not None or (rest.get("previous_response_id") is not None and not self._session.calls):
             self._session.partial = True
         self._note: str | None = None
+        self._session.waiting.clear()
         self._session.read(self._input, messages_of)
 
     def ask(self) -> list[Any]:
@@ -318,6 +278,8 @@ class _Call:
             for item in output:
                 if item.type == "function_call":
                     self._gate.calls[item] = self._session
+                    if item.name in {tool.name for tool in self._tools if isinstance(tool, FunctionTool)}:
+                        self._session.waiting.add(item.call_id)
                 elif item.type == "message" and verdict.report is not None:
                     self._gate.answers[item] = verdict.report
         return verdict
@@ -329,7 +291,7 @@ class _Call:
 class _Wrapping:
     """Wraps an agent and all that it hands off to, each once."""
 
-    def __init__(self, gate: _Gate, provider: ModelProvider) -> None:
+    def __init__(self, gate: Gate, provider: ModelProvider) -> None:
         self._gate = gate
         self._provider = provider
         self._done: dict[int, Agent[Any]] = {}
@@ -378,7 +340,7 @@ class _Wrapping:
 class _Within:
     """A tool's function that lets a run which begins within it know where it does."""
 
-    def __init__(self, invoke: Any, gate: _Gate) -> None:
+    def __init__(self, invoke: Any, gate: Gate) -> None:
         self._invoke = invoke
         self._gate = gate
 
@@ -386,6 +348,7 @@ class _Within:
         session = self._gate.calls[context.tool_call] if context.tool_call is not None else None
         if session is None:
             return await self._invoke(context, arguments)
+        session.waiting.discard(context.tool_call_id)
         token = PARENT.set((session, context.tool_call_id))
         try:
             return await self._invoke(context, arguments)

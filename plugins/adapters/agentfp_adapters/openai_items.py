@@ -9,6 +9,7 @@ from typing import Any
 from agentfp.model import ToolSpec
 from agentfp.plugin import Message, ToolCall
 from agentfp_adapters.session import tool_spec
+from agentfp_adapters.unseen import placeholder
 
 _FAILED = "An error occurred while running the tool."
 _TEXTS = ("input_text", "output_text", "text", "refusal")
@@ -33,7 +34,7 @@ def messages_of(item: Any) -> Iterator[Message]:
     elif kind == "function_call":
         call = ToolCall.make(str(data.get("name")), data.get("arguments"), id=str(data.get("call_id")))
         yield Message(id="reply", role="assistant", content="", author="model", tool_calls=(call,))
-    elif kind in ("function_call_output", "custom_tool_call_output"):
+    elif kind.endswith("_output"):  # of functions, shells, patches, computers
         yield _result(data, data.get("output"), str(data.get("call_id")))
     elif kind == "mcp_call":
         call = ToolCall.make(str(data.get("name")), data.get("arguments"), id=str(data.get("id")))
@@ -44,6 +45,10 @@ def messages_of(item: Any) -> Iterator[Message]:
         found = data.get("results") or data.get("outputs")
         if found:
             yield _result(data, found, None)
+    elif kind.endswith("_call") and data.get("call_id") is not None:  # what the run itself carries out: shells, patches, computers
+        asked = next((data[name] for name in ("input", "action", "operation") if data.get(name) is not None), None)
+        call = ToolCall.make(str(data.get("name") or kind), asked if isinstance(asked, (str, Mapping)) else None, id=str(data["call_id"]))
+        yield Message(id="reply", role="assistant", content="", author="model", tool_calls=(call,))
 
 
 def _result(data: Mapping[str, Any], output: Any, call_id: str | None, *, failed: bool = False) -> Message:
@@ -58,8 +63,14 @@ def _result(data: Mapping[str, Any], output: Any, call_id: str | None, *, failed
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    parts = [part for part in content or () if isinstance(part, Mapping) and part.get("type", "text") in _TEXTS]
-    return "\n".join(str(part.get("text", part.get("refusal", ""))) for part in parts)
+    if isinstance(content, Mapping):
+        content = [content]
+    return "\n".join(text for part in content or () if isinstance(part, Mapping) and (text := _part_text(part)))
+
+
+def _part_text(part: Mapping[str, Any]) -> str | None:
+    kind = str(part.get("type", "text"))
+    return str(part.get("text", part.get("refusal", ""))) if kind in _TEXTS else placeholder(kind)
 
 
 def reply_of(output: Sequence[Any]) -> Message:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from agentfp import ConfigError
 from agentfp.plugin import Record
 from agentfp_evidence import Evidence
 
@@ -15,6 +17,16 @@ Recording: TypeAlias = str | Path | Callable[[Record], None] | None
 """Where the recording of a run goes: a folder, in which each run has a file of its own, or a function that takes it."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def _check_folder(folder: Path) -> None:
+    """Recordings are written when runs are over: that they cannot be is said before."""
+    if folder.exists() and not folder.is_dir():
+        msg = f"record={str(folder)!r} is a file; recordings need a folder, in which each run gets a file of its own"
+        raise ConfigError(msg)
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        msg = f"record={str(folder)!r} is a folder that this process may not write to; give another, or change its permissions"
+        raise ConfigError(msg)
 
 
 class GatePolicy:
@@ -41,6 +53,8 @@ class GatePolicy:
         """Whether streams are held until their answer is accepted."""
         self.leave_out = frozenset((leave_out,) if isinstance(leave_out, str) else leave_out)
         self.record = record
+        if isinstance(record, (str, Path)):
+            _check_folder(Path(record))
 
     def keep(self, record: Record) -> None:
         """Put a recording where it belongs; an earlier state of the same run is replaced.

@@ -10,16 +10,19 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pydantic_core
 
 from agentfp.model import ToolSpec
 from agentfp.plugin import Message, ToolCall, Usage
 from agentfp_adapters.policy import GatePolicy, Recording, Wish
 from agentfp_adapters.session import PARENT, Answer, GateSession, Verdict, tool_spec
+from agentfp_adapters.unseen import placeholder
 from agentfp_adapters.versions import Needs
 from agentfp_evidence import EvidenceReport, UnsupportedValuesError
 
@@ -44,11 +47,14 @@ try:
     from pydantic_ai.models import CompletedStreamedResponse, Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
     from pydantic_ai.models.wrapper import WrapperModel
     from pydantic_ai.settings import ModelSettings
-    from pydantic_ai.usage import RequestUsage
+    from pydantic_ai.usage import RequestUsage, RunUsage
 except ImportError as error:
     raise _NEEDS.unmet(error) from error
 
 _NEEDS.check(AbstractCapability, "get_wrapper_model", "before_model_request", "wrap_tool_execute", "wrap_run", "for_run")
+_NEEDS.check(ModelResponse, "metadata", "failed_attempts", "state")
+_NEEDS.check(ModelRequestContext, "messages", "model_request_parameters")
+_NEEDS.check(ModelRequestParameters, "instruction_parts", "output_tools", "output_object", "allow_text_output", "function_tools")
 
 KEY = "evidence"
 """Under which a response's ``metadata`` holds what the gate says of it."""
@@ -75,6 +81,8 @@ class EvidenceGate(AbstractCapability[Any]):
     ) -> None:
         self.policy = GatePolicy(on_unsupported, record=record, leave_out=leave_out, **settings)
         self._session: GateSession | None = None
+        self._usage: RunUsage | None = None
+        """What the run has used, of a gate of one run."""
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
         """A gate of this run alone."""
@@ -105,6 +113,7 @@ class EvidenceGate(AbstractCapability[Any]):
     async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
         """Take in the conversation as the agent has it, before it is put into a model's own form."""
         if self._session is not None:
+            self._usage = ctx.usage
             outputs = {tool.name for tool in request_context.model_request_parameters.output_tools}
             self._session.read(request_context.messages, lambda message: messages_of(message, outputs))
         return request_context
@@ -123,29 +132,46 @@ class EvidenceGate(AbstractCapability[Any]):
         """The model with the gate around it."""
         if self._session is None or model.model_name in self.policy.leave_out:
             return None
-        return _GatedModel(model, self._session)
+        return _GatedModel(model, self._session, self._spent)
+
+    def _spent(self, attempts: Sequence[ModelRequestAttempt]) -> None:
+        """Count replies that no response will: those of a request that ends with an error."""
+        for attempt in attempts:
+            if self._usage is not None and attempt.usage is not None:
+                self._usage.incr(attempt.usage)
 
 
 class _GatedModel(WrapperModel):
     """A model whose replies are judged before anybody sees them."""
 
-    def __init__(self, wrapped: Model, session: GateSession) -> None:
+    def __init__(self, wrapped: Model, session: GateSession, spent: Callable[[Sequence[ModelRequestAttempt]], None]) -> None:
         super().__init__(wrapped)
         self._session = session
+        self._spent = spent
+
+    @contextmanager
+    def _counted(self) -> Iterator[list[ModelRequestAttempt]]:
+        """Collects the replies of one request, and has them counted should it end with an error."""
+        replies: list[ModelRequestAttempt] = []
+        try:
+            yield replies
+        except BaseException:
+            self._spent(replies)
+            raise
 
     async def request(
         self, messages: list[ModelMessage], model_settings: ModelSettings | None, model_request_parameters: ModelRequestParameters
     ) -> ModelResponse:
-        attempts: list[ModelRequestAttempt] = []
         note: str | None = None
-        while True:
-            began = self._called(model_request_parameters, note)
-            response = await self.wrapped.request(_with_note(messages, note), model_settings, model_request_parameters)
-            verdict = self._judge(response, model_request_parameters)
-            note = verdict.note
-            if note is None:
-                return _accepted(response, verdict, attempts)
-            attempts.append(_attempt(response, began))
+        with self._counted() as replies:
+            while True:
+                began = self._called(model_request_parameters, note)
+                response = await self.wrapped.request(_with_note(messages, note), model_settings, model_request_parameters)
+                replies.append(_attempt(response, began))
+                verdict = self._judge(response, model_request_parameters)
+                note = verdict.note
+                if note is None:
+                    return _accepted(response, verdict, replies[:-1])
 
     @asynccontextmanager
     async def request_stream(
@@ -161,20 +187,20 @@ class _GatedModel(WrapperModel):
                 self._judge_at_end(live, model_request_parameters)
                 yield live
             return
-        attempts: list[ModelRequestAttempt] = []
         note: str | None = None
-        while True:
-            began = self._called(model_request_parameters, note)
-            asked = _with_note(messages, note)
-            async with self.wrapped.request_stream(asked, model_settings, model_request_parameters, run_context) as stream:
-                events = [event async for event in stream]
-                response = stream.get()
-            verdict = self._judge(response, model_request_parameters)
-            note = verdict.note
-            if note is None:
-                break
-            attempts.append(_attempt(response, began))
-        accepted = _accepted(response, verdict, attempts)
+        with self._counted() as replies:
+            while True:
+                began = self._called(model_request_parameters, note)
+                asked = _with_note(messages, note)
+                async with self.wrapped.request_stream(asked, model_settings, model_request_parameters, run_context) as stream:
+                    events = [event async for event in stream]
+                    response = stream.get()
+                replies.append(_attempt(response, began))
+                verdict = self._judge(response, model_request_parameters)
+                note = verdict.note
+                if note is None:
+                    break
+        accepted = _accepted(response, verdict, replies[:-1])
         yield CompletedStreamedResponse(accepted, model_request_parameters=model_request_parameters, replay_events=events)
 
     def _judge_at_end(self, live: StreamedResponse, parameters: ModelRequestParameters) -> None:
@@ -249,10 +275,11 @@ def _of_response(response: ModelResponse, output_tools: Collection[str]) -> Iter
 
 
 def _result(part: ToolReturnPart | NativeToolReturnPart, *, failed: bool) -> Message:
+    texts = [part.model_response_str(wrap_if_error=False), *(_item_text(file) or "[document]" for file in part.files)]
     return Message(
         id=part.tool_call_id,
         role="tool",
-        content=part.model_response_str(wrap_if_error=False),
+        content="\n".join(text for text in texts if text),
         author="tool",
         tool_call_id=part.tool_call_id,
         tool_name=part.tool_name,
@@ -263,8 +290,14 @@ def _result(part: ToolReturnPart | NativeToolReturnPart, *, failed: bool) -> Mes
 def _user_text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    texts = [item if isinstance(item, str) else getattr(item, "content", None) for item in content]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return "\n".join(text for item in content if (text := _item_text(item)))
+
+
+def _item_text(item: Any) -> str | None:
+    if isinstance(item, str):
+        return item
+    content = getattr(item, "content", None)
+    return content if isinstance(content, str) else placeholder(str(getattr(item, "media_type", "") or getattr(item, "kind", "")))
 
 
 def _answer(response: ModelResponse, parameters: ModelRequestParameters) -> Answer | None:
@@ -272,8 +305,12 @@ def _answer(response: ModelResponse, parameters: ModelRequestParameters) -> Answ
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     schemas = {tool.name: tool.parameters_json_schema for tool in parameters.output_tools}
     given = [call for call in calls if call.tool_name in schemas]
-    if given:
+    if len(given) == 1:
         return Answer(given[0].args_as_dict(), given[0].args_as_json_str(), schemas[given[0].tool_name])
+    if given:  # the run takes one that fits, and runs the functions of others too
+        schema = {"type": "array", "prefixItems": [schemas[call.tool_name] for call in given]}
+        data = [call.args_as_dict() for call in given]
+        return Answer(data, pydantic_core.to_json(data).decode(), schema)
     wanted = parameters.output_object
     if calls or not (parameters.allow_text_output or wanted is not None):
         return None
@@ -319,7 +356,7 @@ def _attempt(response: ModelResponse, began: float) -> ModelRequestAttempt:
 
 def _accepted(response: ModelResponse, verdict: Verdict, attempts: Sequence[ModelRequestAttempt]) -> ModelResponse:
     if verdict.report is not None:
-        said = {"action": verdict.action, **verdict.report.to_json()}
+        said = {"action": verdict.action, **verdict.report.to_json(), "answer": verdict.report.answer}
         response = replace(response, metadata={**(response.metadata or {}), KEY: said})
     if attempts:
         response = replace(response, failed_attempts=[*(response.failed_attempts or ()), *attempts])
@@ -336,13 +373,8 @@ def evidence_of(result: Any) -> EvidenceReport | None:
     for message in reversed(messages):
         if isinstance(message, ModelResponse) and KEY in (message.metadata or {}):
             assert message.metadata is not None
-            return EvidenceReport.from_json(message.metadata[KEY], _judged_text(message))
+            return EvidenceReport.from_json(message.metadata[KEY], message.metadata[KEY]["answer"])
     return None
-
-
-def _judged_text(response: ModelResponse) -> str:
-    texts = [part.content for part in response.parts if isinstance(part, TextPart)]
-    return "".join(texts) or next((part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)), "")
 
 
 __all__ = ["EvidenceGate", "UnsupportedValuesError", "evidence_of", "messages_of"]

@@ -49,7 +49,12 @@ class RunRecording:
         self.broken = False
         self._policy = policy
         self._inner = within is not None
-        self._pending: Message | None = None
+        self._reply: Message | None = None
+        """The reply that went out last, until it comes back in the conversation."""
+        self._pending = False
+        """Whether it is not on the record yet."""
+        self._going_on = True
+        """Whether anything happened since the recording was kept last."""
         outer = None if within is None else (within[0]._recorder, within[1])
         plugins = [(_OWN, Evidence.version)]
         self._recorder: RunRecorder = RunRecorder(
@@ -59,12 +64,11 @@ class RunRecording:
     @_watching
     def read(self, fresh: Iterable[Message]) -> None:
         """New messages. The last reply is on the record once, though it may come back as several."""
-        pending = self._pending
         self._flush()
         for message in fresh:
-            if pending is not None and _belongs_to(message, pending):
+            if self._reply is not None and _belongs_to(message, self._reply):
                 continue
-            pending = None
+            self._reply = None
             self._recorder.add(message)
 
     @_watching
@@ -75,6 +79,7 @@ class RunRecording:
         ]
         if note is not None:
             pieces.append((_OWN, "revise.values", "late", note))
+        self._going_on = True
         self._recorder.serve(pieces, tools(), model or None)
 
     @_watching
@@ -85,7 +90,7 @@ class RunRecording:
     @_watching
     def accepted(self, message: Message) -> None:
         """A reply goes out; it joins the record with what follows it."""
-        self._pending = message
+        self._reply, self._pending = message, True
 
     @_watching
     def judged(self, action: Action, report: EvidenceReport, text: str, *, after_revision: bool, turns: tuple[int, int]) -> None:
@@ -106,20 +111,23 @@ class RunRecording:
         self._end("refused")
 
     @_watching
-    def finish(self, status: Literal["answered", "refused", "failed", "cancelled"]) -> None:
+    def finish(self, status: Literal["answered", "paused", "stopped_early", "refused", "failed", "cancelled"]) -> None:
         """The run is over."""
         self._end(status)
 
     def _end(self, status: Any) -> None:
+        if not self._going_on:
+            return
+        self._going_on = False
         self._flush()
         self._recorder.end(status)
         if not self._inner:
             self._policy.keep(self._recorder.record)
 
     def _flush(self) -> None:
-        if self._pending is not None:
-            self._recorder.add(self._pending)
-            self._pending = None
+        if self._pending and self._reply is not None:
+            self._recorder.add(self._reply)
+            self._pending = False
 
 
 def _belongs_to(message: Message, reply: Message) -> bool:

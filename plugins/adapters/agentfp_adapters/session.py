@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from agentfp.model import ToolSpec
 from agentfp.plugin import AnswerRefusedError, Message, Usage
+from agentfp_adapters.nested import NestedAnswer, grounds_of
 from agentfp_adapters.policy import GatePolicy
 from agentfp_adapters.recording import RunRecording
 from agentfp_adapters.spans import mark_span
@@ -82,8 +83,8 @@ class GateSession:
     def __init__(self, policy: GatePolicy, *, framework: str, agent: str = "", model: str = "", run_id: str | None = None) -> None:
         self.policy = policy
         self.reports: list[tuple[Action, EvidenceReport]] = []
-        self.nested: dict[str, tuple[str, list[str]]] = {}
-        """By call id: the answer of an agent that ran within that call, and those of its values that its own tools ground."""
+        self.nested: dict[str, list[NestedAnswer]] = {}
+        """By call id: the answers of agents that ran within that call."""
         self.partial = False
         """Whether a part of the conversation is not seen here; then nothing is sent back or refused."""
         self.asked = 0
@@ -92,6 +93,10 @@ class GateSession:
         """Requests that went out."""
         self.answered = False
         """Whether an answer went out."""
+        self.waiting: set[str] = set()
+        """Calls of functions that have not begun."""
+        self.spent = Usage()
+        """Tokens of all replies so far, drafts included."""
         self._index = EvidenceIndex(given=policy.settings.given)
         self._native: list[Any] = []
         self._messages: list[Message] = []
@@ -138,12 +143,13 @@ class GateSession:
         found = {}
         for message in fresh:
             if message.role == "tool" and message.tool_call_id in self.nested:
-                answer, grounded = self.nested[message.tool_call_id]
-                if answer in message.content:
-                    found[message.tool_call_id] = [message.content.replace(answer, " "), *grounded]
-                elif _same_data(answer, message.content):
-                    found[message.tool_call_id] = grounded
+                found[message.tool_call_id] = grounds_of(message.content, self.nested[message.tool_call_id])
         return found
+
+    def next_turn(self) -> None:
+        """After an answer of the run the person asks anew: the revisions of that turn are its own."""
+        self.answered = False
+        self.asked = self._flagged = 0
 
     def give(self, texts: Iterable[str]) -> None:
         """Take in system texts; each counts once."""
@@ -181,6 +187,8 @@ class GateSession:
             UnsupportedValuesError: the answer is refused.
             AnswerRefusedError: it could not be judged, and the settings say that it is refused then.
         """
+        if usage is not None:
+            self.spent += usage
         if self._recording is not None:
             self._recording.replied(message, usage, int((time.monotonic() - self._began) * 1000))
         verdict = Verdict()
@@ -227,7 +235,7 @@ class GateSession:
         if self._recording is not None:
             self._recording.judged(action, report, answer.text, after_revision=after_revision, turns=self._turns(report))
         if action == "refused":
-            error = UnsupportedValuesError(acting, candidates=len(report.values), revised=after_revision)
+            error = UnsupportedValuesError(acting, candidates=len(report.values), revised=after_revision, usage=self.spent)
             if self._recording is not None:
                 self._recording.refused(error, answer.text)
             raise error
@@ -251,12 +259,11 @@ class GateSession:
         """Of a nested run: what its own tools ground is all that its answer grounds where it was asked from."""
         if self._parent is not None and verdict.report is not None:
             outer, call_id = self._parent
-            grounded = [
-                value.text
-                for value in verdict.report.values
-                if value.verdict == "supported" and any(self._is_result(source.message) for source in value.sources)
-            ]
-            outer.nested[call_id] = (answer.text, grounded)
+            grounded, others = [], []
+            for value in verdict.report.values:
+                own = value.verdict == "supported" and any(self._is_result(source.message) for source in value.sources)
+                (grounded if own else others).append(value.text)
+            outer.nested.setdefault(call_id, []).append(NestedAnswer(answer.text, grounded, others))
 
     def _is_result(self, index: int | None) -> bool:
         return index is not None and index < len(self._messages) and self._messages[index].role == "tool"
@@ -272,7 +279,7 @@ class GateSession:
                 before += max(places) <= begin
         return now, before
 
-    def finish(self, status: Literal["answered", "refused", "failed", "cancelled"]) -> None:
+    def finish(self, status: Literal["answered", "paused", "stopped_early", "refused", "failed", "cancelled"]) -> None:
         """The run is over: its recording is completed and kept.
 
         Args:
@@ -297,13 +304,6 @@ def _readable(message: Message) -> Message:
         with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return replace(message, content=json.dumps(ast.literal_eval(text), ensure_ascii=False))
     return message
-
-
-def _same_data(one: str, other: str) -> bool:
-    try:
-        return bool(json.loads(one) == json.loads(other))
-    except ValueError:
-        return False
 
 
 def tool_spec(name: str, description: str | None, schema: Any) -> ToolSpec:

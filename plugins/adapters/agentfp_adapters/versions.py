@@ -49,6 +49,7 @@ class Needs:
         Raises:
             AdapterVersionError: it lacks one.
         """
-        missing = [name for name in names if not hasattr(owner, name)]
+        fields = getattr(owner, "__dataclass_fields__", {})
+        missing = [name for name in names if name not in fields and not hasattr(owner, name)]
         if missing:
             raise self.unmet(f"{owner.__name__} lacks {', '.join(missing)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentfp.plugin import AnswerRefusedError
+from agentfp.plugin import AnswerRefusedError, Usage
 from agentfp_evidence.report import EvidenceValue
 
 MAX_SHOWN = 12
@@ -19,14 +19,16 @@ class UnsupportedValuesError(AnswerRefusedError):
         values: the values.
         candidates: how many values were judged.
         revised: whether the model was asked to revise before.
+        usage: tokens of the run, drafts included, where what ends it knows them.
     """
 
     code: ClassVar[str] = "ERR_UNSUPPORTED_VALUES"
 
-    def __init__(self, values: Sequence[EvidenceValue], *, candidates: int, revised: bool) -> None:
+    def __init__(self, values: Sequence[EvidenceValue], *, candidates: int, revised: bool, usage: Usage | None = None) -> None:
         self.values = tuple(values)
         self.candidates = candidates
         self.revised = revised
+        self.usage = usage
         again = "also after a revision" if revised else "and no revision was possible"
         super().__init__(
             f"{len(self.values)} of {candidates} values of the answer stand in no tool's result and were given by nobody, {again}: "
@@ -36,11 +38,11 @@ class UnsupportedValuesError(AnswerRefusedError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (self.values, self.candidates, self.revised)
+        return _again, (self.values, self.candidates, self.revised, self.usage)
 
 
-def _again(values: Sequence[EvidenceValue], candidates: int, revised: bool) -> UnsupportedValuesError:
-    return UnsupportedValuesError(values, candidates=candidates, revised=revised)
+def _again(values: Sequence[EvidenceValue], candidates: int, revised: bool, usage: Usage | None) -> UnsupportedValuesError:
+    return UnsupportedValuesError(values, candidates=candidates, revised=revised, usage=usage)
 
 
 def named(values: Sequence[EvidenceValue]) -> str:

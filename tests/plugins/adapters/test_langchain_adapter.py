@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware
-from langchain.agents.structured_output import ProviderStrategy
+from langchain.agents.middleware import ModelRetryMiddleware, SummarizationMiddleware, ToolRetryMiddleware
+from langchain.agents.middleware.types import AgentMiddleware, ExtendedModelResponse, hook_config
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.types import Command
 
 from agentfp import Record
 from agentfp_adapters.langchain import EvidenceCallback, EvidenceMiddleware, UnsupportedValuesError, evidence_of, messages_of
@@ -48,13 +54,16 @@ def test_streams_without_an_event_loop(wish: str, shown: str) -> None:
     assert (len([chunk for chunk in chunks if chunk]) > 1) == (wish == "flag")
 
 
-def test_state_goes_with_the_answer_and_with_the_refusal() -> None:
+def test_state_goes_with_its_run() -> None:
     gate = EvidenceMiddleware("refuse")
     agent = create_agent(model_of(Scripted([LOOK, GOOD, BAD, BAD])), tools=[tool(lookup)], middleware=[gate])
     agent.invoke(asked())
     with pytest.raises(UnsupportedValuesError):
         agent.invoke(asked())
-    assert len(gate._runs._open) == 0
+    gc.collect()
+    with pytest.raises(IndexError):  # the script is at its end
+        agent.invoke(asked())
+    assert len(gate._runs._open) == 1
 
 
 def test_a_thread_with_a_checkpointer_keeps_its_evidence_and_gets_a_revision_each_turn() -> None:
@@ -186,4 +195,143 @@ def test_one_gate_serves_an_agent_and_another_within_its_tool() -> None:
     state = create_agent(model_of(script), tools=[expert], middleware=[gate]).invoke(asked())
     assert state["messages"][-1].text == GOOD
     assert len(script.requests) == 3
-    assert len(gate._runs._open) == 0
+
+
+def ends(record: Record) -> list[str]:
+    return [event.payload.status for event in record.events("agentfp.run.ended")]  # type: ignore[attr-defined]
+
+
+def test_a_run_that_a_limit_ends_is_recorded_when_it_is_over(tmp_path: Path) -> None:
+    agent = BINDING.agent(Scripted([LOOK] * 9), "revise", record=tmp_path)
+    with pytest.raises(GraphRecursionError):
+        agent.invoke(asked(), {"recursion_limit": 5})
+    gc.collect()
+    with pytest.raises(GraphRecursionError):
+        agent.invoke(asked("Once more?"), {"recursion_limit": 5})
+    [file] = tmp_path.iterdir()
+    assert ends(Record.load(file)) == ["stopped_early"]
+    assert Record.load(file).history[0].content == ASK
+
+
+def test_a_run_that_a_limit_ends_is_recorded_when_the_process_ends(tmp_path: Path) -> None:
+    code = (
+        "import sys, contextlib\nfrom tests.plugins.adapters.test_langchain_adapter import BINDING, LOOK, Scripted, asked\n"
+        "agent = BINDING.agent(Scripted([LOOK] * 9), 'revise', record=sys.argv[1])\n"
+        "with contextlib.suppress(Exception):\n    agent.invoke(asked(), {'recursion_limit': 5})\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=root, check=True)
+    [file] = tmp_path.iterdir()
+    assert ends(Record.load(file)) == ["stopped_early"]
+
+
+def test_a_tool_that_raises_ends_the_recording_and_a_retry_goes_on_with_it(tmp_path: Path) -> None:
+    tries: list[str] = []
+
+    @tool
+    def shaky(switch: str) -> str:
+        """Fails once."""
+        tries.append(switch)
+        if len(tries) == 1:
+            raise OSError("no network")
+        return "41,200 IOPS"
+
+    def agent(script: Scripted, *outer: Any) -> Any:
+        return create_agent(model_of(script), tools=[shaky], middleware=[*outer, EvidenceMiddleware("refuse", record=tmp_path)])
+
+    with pytest.raises(OSError, match="no network"):
+        agent(Scripted([Call("shaky", {"switch": "mds-07"})])).invoke(asked())
+    [failed] = tmp_path.iterdir()
+    assert ends(Record.load(failed)) == ["failed"]
+    tries.clear()
+    script = Scripted([Call("shaky", {"switch": "mds-07"}), GOOD])
+    agent(script, ToolRetryMiddleware(max_retries=1, initial_delay=0)).invoke(asked())
+    [kept] = set(tmp_path.iterdir()) - {failed}
+    assert ends(Record.load(kept))[-1] == "answered"
+    assert [message.role for message in Record.load(kept).history] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_retry_around_the_gate_gives_a_refused_answer_no_further_revision() -> None:
+    script = Scripted([LOOK, BAD, BAD, BAD, GOOD])
+    kept: list[Record] = []
+    agent = create_agent(
+        model_of(script),
+        tools=[tool(lookup)],
+        middleware=[
+            ModelRetryMiddleware(max_retries=1, initial_delay=0, on_failure="error"),
+            EvidenceMiddleware("refuse", record=kept.append),
+        ],
+    )
+    with pytest.raises(UnsupportedValuesError):
+        agent.invoke(asked())
+    assert len(script.requests) == 4
+    assert len({record.run_id for record in kept}) == 1
+
+
+class Again(AgentMiddleware[Any, Any, Any]):
+    """Has the model answer once more."""
+
+    done = False
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: Any, runtime: Any) -> Any:
+        if self.done or state["messages"][-1].tool_calls:
+            return None
+        self.done = True
+        return {"messages": [HumanMessage("Shorter.")], "jump_to": "model"}
+
+
+def test_a_run_that_answers_twice_is_one_recording_and_launders_nothing() -> None:
+    inner = BINDING.agent(Scripted([LOOK, "41,200 IOPS, serial QX-7788."]), "flag", name="expert")
+
+    @tool
+    def expert(question: str) -> str:
+        """Ask the expert."""
+        return str(inner.invoke(asked(question))["messages"][-1].text)
+
+    kept: dict[str, Record] = {}
+    gate = EvidenceMiddleware("flag", record=lambda record: kept.update({record.run_id: record}))
+    script = Scripted([Call("expert", {"question": ASK}), "41,200 IOPS.", "Serial QX-7788."])
+    state = create_agent(model_of(script), tools=[expert], middleware=[Again(), gate]).invoke(asked())
+    found = evidence_of(state)
+    assert found is not None
+    assert found.unsupported == ("QX-7788",)
+    [record] = kept.values()
+    assert [message.content for message in record.history][-3:] == ["41,200 IOPS.", "Shorter.", "Serial QX-7788."]
+
+
+def test_a_text_in_place_of_a_structured_response_is_judged() -> None:
+    script = Scripted([LOOK, BAD, BAD])
+    agent = create_agent(
+        model_of(script), tools=[tool(lookup)], middleware=[EvidenceMiddleware("refuse")], response_format=ToolStrategy(Peak)
+    )
+    with pytest.raises(UnsupportedValuesError):
+        agent.invoke(asked())
+
+
+def test_what_may_stand_in_an_image_is_not_held_to_be_invented() -> None:
+    content: Any = [{"type": "text", "text": "How busy?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
+    found = evidence_of(BINDING.agent(Scripted([BAD]), "refuse").invoke({"messages": [HumanMessage(content)]}))
+    assert found is not None
+    assert found.unseen
+
+
+class Wraps(AgentMiddleware[Any, Any, Any]):
+    """An application's own wrapper of model calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        response = handler(request)
+        self.seen.append(str(response.result[0].text))
+        return ExtendedModelResponse(model_response=response, command=Command(update={}))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_wrappers_of_the_application_work_in_either_order(first: bool) -> None:
+    own, gate = Wraps(), EvidenceMiddleware("refuse")
+    agent = create_agent(model_of(Scripted([LOOK, BAD, GOOD])), tools=[tool(lookup)], middleware=[own, gate] if first else [gate, own])
+    assert agent.invoke(asked())["messages"][-1].text == GOOD
+    assert own.seen == (["", GOOD] if first else ["", BAD, GOOD])

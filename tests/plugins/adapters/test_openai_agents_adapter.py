@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from agents import Agent, ModelProvider, RunConfig, Runner, function_tool, handoff
+from agents import Agent, ModelBehaviorError, ModelProvider, RunConfig, Runner, function_tool, handoff
 from agents.models.interface import Model
 from agents.tracing import Span, Trace, TracingProcessor, set_trace_processors
+from openai.types.responses import ResponseIncompleteEvent
 
+from agentfp import Record
 from agentfp_adapters.openai_agents import EvidenceProvider, UnsupportedValuesError, evidence_of, with_evidence
 from agentfp_adapters.openai_items import answer_text, messages_of
 from tests.plugins.adapters.binding import Call, Reply, Script, Scripted, Seen, lookup
@@ -192,3 +197,92 @@ def test_items_are_read() -> None:
     assert read(type="function_call_output", call_id="c1", output=[{"type": "input_text", "text": "7"}]) == [("tool", "7", False)]
     assert read(type="reasoning", id="r1", summary=[]) == []
     assert answer_text([]) is None
+
+
+class OneByOne(FakeModel):
+    """Streams as servers do that send items when they are done and leave the completed response empty."""
+
+    async def stream_response(self, system_instructions: Any, input: Any, *args: Any, **rest: Any) -> AsyncIterator[Any]:
+        async for event in super().stream_response(system_instructions, input, *args, **rest):
+            if event.type == "response.completed":
+                event.response.output = []
+            yield event
+
+
+async def test_a_streamed_answer_that_comes_item_by_item_is_judged() -> None:
+    agent = with_evidence(Agent(name="desk", model=OneByOne(Scripted([LOOK, BAD, GOOD])), tools=[function_tool(lookup)]), "refuse")
+    result = Runner.run_streamed(agent, ASK)
+    async for _ in result.stream_events():
+        pass
+    assert result.final_output == GOOD
+    assert evidence_of(result) is not None
+
+
+class BreaksOff(FakeModel):
+    """Streams a reply that reaches its limit."""
+
+    async def stream_response(self, system_instructions: Any, input: Any, *args: Any, **rest: Any) -> AsyncIterator[Any]:
+        async for event in super().stream_response(system_instructions, input, *args, **rest):
+            if event.type == "response.completed":
+                yield ResponseIncompleteEvent(response=event.response, sequence_number=99, type="response.incomplete")
+            else:
+                yield event
+
+
+async def test_nothing_of_a_held_stream_goes_out_that_breaks_off() -> None:
+    result = Runner.run_streamed(with_evidence(Agent(name="desk", model=BreaksOff(Scripted([BAD]))), "revise"), ASK)
+    seen: list[str] = []
+
+    async def read() -> None:
+        async for event in result.stream_events():
+            seen.append(str(event))  # noqa: PERF401  # what came before the error counts
+
+    with pytest.raises(ModelBehaviorError):
+        await read()
+    assert "42,100" not in "".join(seen)
+
+
+@pytest.mark.parametrize("ends", ["paused", "cancelled", "answered"])
+async def test_the_recording_says_how_the_run_ended(ends: str) -> None:
+    class Slow(FakeModel):
+        async def get_response(self, *args: Any, **rest: Any) -> Any:
+            if ends == "cancelled" and script.requests:
+                task.cancel()
+                await asyncio.sleep(10)
+            return await super().get_response(*args, **rest)
+
+    kept: list[Record] = []
+    script = Scripted([LOOK, GOOD])
+    own = function_tool(lookup, needs_approval=ends == "paused")
+    agent = Agent(
+        name="desk", model=Slow(script), tools=[own], tool_use_behavior="stop_on_first_tool" if ends == "answered" else "run_llm_again"
+    )
+    task = asyncio.ensure_future(Runner.run(with_evidence(agent, "revise", record=kept.append), ASK))
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    [record] = kept
+    assert [event.payload.status for event in record.events("agentfp.run.ended")] == [ends]  # type: ignore[attr-defined]
+
+
+async def test_what_may_stand_in_an_image_is_not_held_to_be_invented() -> None:
+    content = [{"type": "input_text", "text": "How busy?"}, {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}]
+    result = await Runner.run(BINDING.agent(Scripted([BAD]), "refuse"), [{"role": "user", "content": content}])  # type: ignore[list-item, misc]
+    found = evidence_of(result)
+    assert found is not None
+    assert found.unseen
+
+
+def test_results_of_shells_and_computers_are_read() -> None:
+    def read(**item: Any) -> list[tuple[str, str]]:
+        return [(message.role, message.content) for message in messages_of(item)]
+
+    [(role, content)] = read(
+        type="shell_call_output", call_id="s1", output=[{"stdout": "41200", "stderr": "", "outcome": {"type": "exit"}}]
+    )
+    assert role == "tool"
+    assert "41200" in content
+    assert read(type="local_shell_call_output", id="s1", output="41200") == [("tool", "41200")]
+    picture = {"type": "computer_screenshot", "image_url": "data:image/png;base64,AAAA"}
+    assert read(type="computer_call_output", call_id="p1", output=picture) == [("tool", "[image]")]
+    [asked] = messages_of({"type": "shell_call", "call_id": "s1", "action": {"commands": ["df"]}})
+    assert [(call.id, call.name) for call in asked.tool_calls] == [("s1", "shell_call")]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ModelRetry, NativeOutput, UsageLimits
+from pydantic_ai import Agent, BinaryContent, ModelRetry, NativeOutput, UsageLimits
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UsageLimitExceeded
-from pydantic_ai.messages import ModelRequest, ModelResponse, RetryFeedbackPart, TextPart
+from pydantic_ai.messages import ModelRequest, ModelResponse, RetryFeedbackPart, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.usage import RequestUsage, RunUsage
 
-from agentfp_adapters.pydantic_ai import EvidenceGate, evidence_of
+from agentfp_adapters.pydantic_ai import EvidenceGate, UnsupportedValuesError, evidence_of
 from tests.plugins.adapters.binding import Call, Peak, Scripted, Seen
 from tests.plugins.adapters.bound_pydantic_ai import BINDING, model_of
 
@@ -159,3 +162,81 @@ async def test_the_verdict_is_on_the_span_of_the_model_call() -> None:
     marked = [span.name for span in exporter.get_finished_spans() if "agentfp.evidence.action" in (span.attributes or {})]
     assert len(marked) == 1
     assert marked[0].startswith("chat")
+
+
+def said(*replies: list[Any]) -> FunctionModel:
+    left = iter(replies)
+    return FunctionModel(lambda messages, info: ModelResponse(parts=next(left), usage=RequestUsage(input_tokens=10, output_tokens=3)))
+
+
+async def test_each_output_call_of_a_reply_is_judged_for_the_run_takes_one_that_fits() -> None:
+    def output(**values: Any) -> ToolCallPart:
+        return ToolCallPart("final_result", values, tool_call_id=f"o{len(values)}")
+
+    draft = [output(switch="mds-07"), output(switch="mds-07", peak_iops=42_100)]
+    model = said(draft, [output(switch="mds-07", peak_iops=41_200)])
+    agent = Agent(model, output_type=Peak, capabilities=[EvidenceGate("revise", given=["41,200 IOPS"])])
+    assert (await agent.run(ASK)).output.peak_iops == 41_200
+
+
+async def test_the_report_is_on_the_typed_answer_also_where_the_model_says_something_besides() -> None:
+    reply = [TextPart("Here it is, for 99."), ToolCallPart("final_result", {"switch": "mds-07", "peak_iops": 42_100})]
+    agent = Agent(said(reply), output_type=Peak, capabilities=[EvidenceGate("flag")])
+    found = evidence_of(await agent.run(ASK))
+    assert found is not None
+    assert [found.answer[value.start : value.end] for value in found.values] == ["mds-07", "42100"]
+
+
+@pytest.mark.parametrize("place", ["asked", "served"])
+async def test_what_may_stand_in_an_image_is_not_held_to_be_invented(place: str) -> None:
+    image = BinaryContent(data=b"image", media_type="image/png")
+    agent = Agent(
+        said(*([[ToolCallPart("photo", {})]] if place == "served" else []), [TextPart(BAD)]), capabilities=[EvidenceGate("refuse")]
+    )
+
+    @agent.tool_plain
+    def photo() -> BinaryContent:
+        """A photo."""
+        return image
+
+    found = evidence_of(await agent.run(["What does it say?", image] if place == "asked" else "What does it say?"))
+    assert found is not None
+    assert found.unseen
+
+
+@pytest.mark.parametrize("ends", ["refused", "cancelled", "failed"])
+async def test_what_a_draft_cost_is_counted_when_its_run_ends_without_an_answer(ends: str) -> None:
+    calls: list[Any] = []
+
+    async def model(messages: Any, info: Any) -> ModelResponse:
+        calls.append(messages)
+        if len(calls) == 2 and ends == "failed":
+            raise OSError("no network")
+        if len(calls) == 2 and ends == "cancelled":
+            raise asyncio.CancelledError
+        return ModelResponse(parts=[TextPart(BAD)], usage=RequestUsage(input_tokens=10, output_tokens=3))
+
+    spent = RunUsage()
+    with pytest.raises((UnsupportedValuesError, OSError, asyncio.CancelledError)):
+        await Agent(FunctionModel(model), capabilities=[EvidenceGate("refuse")]).run(ASK, usage=spent)
+    assert spent.input_tokens == (20 if ends == "refused" else 10)
+
+
+class Outer(AbstractCapability[Any]):
+    """An application's own wrapper of model requests."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def wrap_model_request(self, ctx: Any, *, request_context: Any, handler: Any) -> Any:
+        response = await handler(request_context)
+        self.seen.append(response.text)
+        return response
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_wrappers_of_the_application_see_no_draft_in_either_order(first: bool) -> None:
+    own, gate = Outer(), EvidenceGate("revise", given=["41,200 IOPS, mds-07"])
+    agent = Agent(said([TextPart(BAD)], [TextPart(GOOD)]), capabilities=[own, gate] if first else [gate, own])
+    assert (await agent.run(ASK)).output == GOOD
+    assert own.seen == [GOOD]
