@@ -164,6 +164,28 @@ class BackgroundWorker(Generic[T]):
             thread.join(seconds)
         return ended
 
+    def report(self, error: Exception, count: int, why: str | None = None) -> None:
+        """Tell of a failure: to ``on_error``, in ``stats`` and, the first, second, fourth, ... time, in the log.
+
+        For ``work`` that gives the number of lost items and has an error for them.
+
+        Args:
+            error: what happened.
+            count: items that are lost by it.
+            why: words for the log, which hold nothing of the items; the class of the error when left out.
+        """
+        with self._changed:
+            self._failures += 1
+            failures = self._failures
+            self._last_error = type(error).__name__
+        if failures & (failures - 1) == 0:
+            LOGGER.warning("%s lost %d items: %s (failure %d)", self._name, count, why or type(error).__name__, failures)
+        if self._on_error is not None:
+            try:
+                self._on_error(error, count)
+            except Exception:
+                LOGGER.warning("on_error of %s raised", self._name)
+
     def _see_fork(self) -> None:
         if self._pid != os.getpid():  # the thread is the parent's, and perhaps somebody held its lock
             self._begin()
@@ -200,14 +222,12 @@ class BackgroundWorker(Generic[T]):
             except Exception as raised:  # a batch that cannot be delivered is lost; the next one may do better
                 error, lost = raised, len(items)
             if error is not None:
-                self._report(error, lost)
+                self.report(error, lost)
             with self._changed:
                 lost = max(0, min(lost, len(items)))
                 self._done += len(items) - lost
                 self._failed += lost
-                if error is not None:
-                    self._last_error = type(error).__name__
-                else:
+                if error is None:
                     self._told += untold
                 self._taken = None
                 self._changed.notify_all()
@@ -239,13 +259,3 @@ class BackgroundWorker(Generic[T]):
                 break
             self._changed.wait(left)
         self._asleep = False
-
-    def _report(self, error: Exception, count: int) -> None:
-        self._failures += 1
-        if self._failures & (self._failures - 1) == 0:
-            LOGGER.warning("%s lost %d items: %s (failure %d)", self._name, count, type(error).__name__, self._failures)
-        if self._on_error is not None:
-            try:
-                self._on_error(error, count)
-            except Exception:
-                LOGGER.warning("on_error of %s raised", self._name)

@@ -128,10 +128,11 @@ class EndlessRun:
 
     def _all(self) -> Iterator[Event]:
         yield from self._before
-        seq = len(self._before)
+        seq, last_ns = len(self._before), self._before[-1].ts_ns
         for iteration in itertools.count(1):
             for event in self._iteration:
-                yield event._replace(seq=seq, ts_ns=event.ts_ns + iteration * 1_000, iteration=iteration)
+                last_ns += 1_000
+                yield event._replace(seq=seq, ts_ns=last_ns, iteration=iteration)
                 seq += 1
 
     async def feed(self, count: int) -> int:

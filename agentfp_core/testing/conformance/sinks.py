@@ -208,7 +208,7 @@ class SinkConformance(Checks):
                 result = await fake_run(sink)
                 if fault == "stuck":
                     backend.heal()
-                await self.flush(sink)
+                await self._settled(sink)
             counts = self._add_up(sink)
             assert counts.accepted > 0
             if fault == "dead":
@@ -261,8 +261,7 @@ class SinkConformance(Checks):
                 assert counts.lost > 0
                 assert counts.accepted == fed or not self.by_event, f"{fed} events were handed over, {counts.accepted} are counted"
             with anyio.fail_after(self.patience * 3):
-                while self.counts(sink).waiting:
-                    await self.flush(sink)
+                await self._settled(sink)
             counts = self._add_up(sink)
             assert counts.waiting == 0
             if self.by_event:
@@ -290,6 +289,12 @@ class SinkConformance(Checks):
         finally:
             timer.cancel()
         assert not over.is_set(), f"{what} waited for the backend: it went on only once the backend had no fault any more"
+
+    async def _settled(self, sink: Plugin) -> None:
+        """Flush until nothing waits: each flush has a deadline, and a backend with a fault may need several."""
+        await self.flush(sink)
+        while self.counts(sink).waiting:
+            await self.flush(sink)
 
     async def _closed(self, sink: Plugin) -> None:
         with anyio.fail_after(self.patience):
