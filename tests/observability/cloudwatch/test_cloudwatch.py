@@ -168,8 +168,16 @@ async def test_settings_beyond_what_the_service_takes_are_refused(wrong: dict[st
         CloudWatch(**{"log_group": "g", **wrong})
 
 
-def test_it_keeps_the_rules_of_plugins(aws: str) -> None:
-    group = Group(aws)
+class Nowhere:
+    """Takes everything and keeps nothing: a client of boto3 cannot be compared with itself, which the check does with settings."""
+
+    def put_log_events(self, **arguments: Any) -> dict[str, Any]:
+        return {}
+
+
+def test_it_keeps_the_rules_of_plugins() -> None:
+    def make() -> CloudWatch:
+        return CloudWatch(log_group="g", client=Nowhere())
+
     script = [call("look", x="3"), "Done."]
-    make = lambda: CloudWatch(log_group=group.name, client=Watched(group.client))  # noqa: E731
     assert check_plugin(make, tools=[look], script=script, may_change=("_worker", "_stream")).problems == []

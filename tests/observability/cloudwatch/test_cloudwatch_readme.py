@@ -14,7 +14,7 @@ README = Path(__file__).parents[3] / "observability" / "cloudwatch" / "README.md
 
 
 def test_the_blocks_of_the_readme_run(tmp_path: Path, aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL_LOGS", aws)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
     logs = client("logs", aws)
     logs.create_log_group(logGroupName="/desk/agents")
     page = PageRun("README.md", tmp_path)
