@@ -74,4 +74,3 @@ def counts_of(stats: Any) -> SinkCounts:
         stats: the object.
     """
     return SinkCounts(stats.accepted, stats.done, stats.failed + stats.dropped, stats.waiting)
-

@@ -22,7 +22,17 @@ from agentfp_core.tools import tool
 CANARIES = {
     what: f"canary-{number}-4711"
     for number, what in enumerate(
-        ("prompt", "instructions", "argument", "masked argument", "result", "tool error", "name of a tool that there is not", "answer", "model error"),
+        (
+            "prompt",
+            "instructions",
+            "argument",
+            "masked argument",
+            "result",
+            "tool error",
+            "name of a tool that there is not",
+            "answer",
+            "model error",
+        ),
     )
 }
 """Texts by the place where they are written."""

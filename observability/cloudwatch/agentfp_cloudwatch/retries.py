@@ -70,5 +70,5 @@ def patiently(call: Callable[[], T], sleep: Callable[[float], Any] = time.sleep)
         except Exception as error:
             if not passes(error):
                 raise
-        sleep(delay * (1 + random.random()))  # noqa: S311 - no secret
+        sleep(delay * (1 + random.random()))
     return call()

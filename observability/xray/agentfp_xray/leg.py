@@ -11,7 +11,8 @@ from agentfp_xray.segments import Segment
 FAILED = frozenset({"failure", "denied", "invalid", "halted", "unknown"})
 """Outcomes of calls that are errors. That a person declined or the run was cancelled is none."""
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "thinking_tokens")
-THROTTLED = ("rate_limit", "rate-limit", "throttl", "429", "overloaded", "too_many")
+THROTTLED = frozenset({"ERR_MODEL_RATE_LIMIT", "ERR_MODEL_OVERLOADED"})
+"""Reasons for which a request is sent again that are no fault of it."""
 
 
 class Leg:
@@ -29,6 +30,8 @@ class Leg:
         self.root = root
         self.header = event.header
         self._iteration: Segment | None = None
+        self._iteration_ended_ns = 0
+        self._seen = False
         self._model: Segment | None = None
         self._replied: tuple[Segment, int] | None = None
         self._served: tuple[Any, Any] = (None, None)
@@ -69,15 +72,7 @@ class Leg:
             segment.metadata["unclosed" if status != "paused" else "paused"] = True
             segment.end(ts_ns)
         self._tools.clear()
-        self._settle()
-        if self._model is not None:
-            self._model.error = status == "failed"
-            self._model.metadata["unclosed"] = True
-            self._model.end(ts_ns)
-            self._model = None
-        if self._iteration is not None:
-            self._iteration.end(ts_ns)
-            self._iteration = None
+        self._break_off(ts_ns, error=status == "failed")
         root = self.root
         root.annotations["status"] = status
         root.fault = root.fault or status == "failed"
@@ -99,21 +94,36 @@ class Leg:
 
     def _here(self, event: ExportedEvent) -> Segment:
         """The iteration of an event, which a leg that goes on after a pause is in the middle of; else the root."""
-        if self._iteration is None and event.iteration:
+        if self._iteration is None and event.iteration and not self._seen:
             self._iteration_began(event)
         return self._iteration or self.root
 
     def _iteration_began(self, event: ExportedEvent) -> None:
-        self._iteration_ended(event)
+        self._break_off(event.ts_ns, error=True)
+        self._seen = True
         self._iteration = Segment(self.root.trace, self.root, f"iteration_{event.iteration}", event.ts_ns)
         self._iteration.annotations["iteration"] = event.iteration
 
     def _iteration_ended(self, event: ExportedEvent) -> None:
+        """The iteration is over; one whose model call has not ended stays open until it is known how that went."""
         self._settle()
         if self._iteration is not None:
-            if "tool_call_count" in event.data:
-                self._iteration.metadata["tool_calls"] = event.data["tool_call_count"]
-            self._iteration.end(event.ts_ns)
+            self._iteration.metadata["tool_calls"] = event.data.get("tool_call_count", 0)
+            self._iteration_ended_ns = event.ts_ns
+            if self._model is None:
+                self._break_off(event.ts_ns, error=False)
+
+    def _break_off(self, ts_ns: int, *, error: bool) -> None:
+        """End the iteration, and a model call in it that had no end, when the iteration ended."""
+        self._settle()
+        end_ns, self._iteration_ended_ns = self._iteration_ended_ns or ts_ns, 0
+        if self._model is not None:
+            self._model.error = error
+            self._model.metadata["unclosed"] = True
+            self._model.end(end_ns)
+            self._model = None
+        if self._iteration is not None:
+            self._iteration.end(end_ns)
             self._iteration = None
 
     def _turn_ended(self, event: ExportedEvent) -> None:
@@ -150,8 +160,7 @@ class Leg:
         """A request is sent again."""
         if self._model is not None:
             self._model.metadata["attempts"] = event.data.get("attempt", 0) + 1
-            reason = str(event.data.get("reason", "")).lower()
-            self._model.throttle = self._model.throttle or any(word in reason for word in THROTTLED)
+            self._model.throttle = self._model.throttle or event.data.get("reason") in THROTTLED
 
     def _answered(self, event: ExportedEvent) -> None:
         """A reply is complete. Its segment ends when it is known what the reply cost."""

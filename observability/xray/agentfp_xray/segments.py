@@ -64,7 +64,20 @@ class Segment:
         remote: whether it is a call of somebody else's service.
     """
 
-    __slots__ = ("_id", "_name", "_parent", "_remote", "_start_ns", "annotations", "error", "exception", "fault", "metadata", "throttle", "trace")
+    __slots__ = (
+        "_id",
+        "_name",
+        "_parent",
+        "_remote",
+        "_start_ns",
+        "annotations",
+        "error",
+        "exception",
+        "fault",
+        "metadata",
+        "throttle",
+        "trace",
+    )
 
     def __init__(self, trace: Trace, parent: Segment | None, name: str, start_ns: int, *, remote: bool = False) -> None:
         self.trace = trace

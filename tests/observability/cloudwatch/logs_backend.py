@@ -39,9 +39,7 @@ class Group:
         found: list[dict[str, Any]] = []
         token: dict[str, str] = {}
         while True:
-            page = self.client.get_log_events(
-                logGroupName=self.name, logStreamName=stream, startFromHead=True, limit=10_000, **token
-            )
+            page = self.client.get_log_events(logGroupName=self.name, logStreamName=stream, startFromHead=True, limit=10_000, **token)
             if not page["events"]:
                 return found
             found += page["events"]

@@ -43,7 +43,15 @@ async def test_a_run_is_there_event_by_event_at_the_times_when_they_happened(aws
     assert set(ended) == {"type", "payload", "meta"}
     assert ended["payload"]["outcome"] == "success"
     header = result.record.headers[-1]
-    wanted = {"run_id": header.run_id, "agent": "desk", "session_id": "s-1", "tenant": "acme", "principal": "ann", "turn": 1, "iteration": 1}
+    wanted = {
+        "run_id": header.run_id,
+        "agent": "desk",
+        "session_id": "s-1",
+        "tenant": "acme",
+        "principal": "ann",
+        "turn": 1,
+        "iteration": 1,
+    }
     assert wanted.items() <= ended["meta"].items()
     assert messages[0]["meta"]["content"] is False
     await logs.close()
