@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -156,7 +157,8 @@ class EndlessRun:
                 continue
             wanted += 1
             for impl in self._impls:
-                answer = impl.call(ExportedEvent(event, self._header, full=full), self._state)
-                if answer is not None:
-                    await answer
+                with contextlib.suppress(Exception):  # what a run counts and goes on after
+                    answer = impl.call(ExportedEvent(event, self._header, full=full), self._state)
+                    if answer is not None:
+                        await answer
         return wanted
