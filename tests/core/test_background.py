@@ -153,7 +153,12 @@ def test_flush_waits_for_what_waits_now_and_not_for_what_comes_later() -> None:
     assert not worker.flush(0.01)
     assert worker.stats.waiting == 1
     flushed = threading.Event()
-    waiting = threading.Thread(target=lambda: worker.flush(PATIENCE) and flushed.set())
+
+    def wait() -> None:
+        if worker.flush(PATIENCE):
+            flushed.set()
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     for _ in range(1000):  # others go on handing things over
         worker.put(1)

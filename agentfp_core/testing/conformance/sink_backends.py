@@ -11,8 +11,8 @@ from agentfp_core.plugins import Plugin
 Fault: TypeAlias = Literal["none", "dead", "stuck", "throttling", "lying"]
 """What is wrong with a backend.
 
-``dead``: every delivery fails at once. ``stuck``: none ends before ``heal``. ``throttling``: the first two tries of a delivery are refused as
-"too fast". ``lying``: it says that it took a delivery, and that it refused part of it, or says what makes no sense.
+``dead``: every delivery fails at once. ``stuck``: none ends before ``heal``. ``throttling``: the first two tries of a delivery are
+refused as "too fast". ``lying``: it says that it took a delivery, and that it refused part of it, or says what makes no sense.
 """
 
 

@@ -38,24 +38,24 @@ CANARIES = {
 }
 """Texts by the place where they are written."""
 MASKED_KEY = "iban"
-SECRET = "s3cret-value-of-a-credential-4711"  # noqa: S105
+SECRET = "s3cret-value-of-a-credential-4711"
 ANSWER = f"It is {CANARIES['answer']}."
 
 
 @tool
-async def look(text: str, iban: str) -> str:
+async def look(text: str, iban: str) -> str:  # noqa: ARG001
     """Look something up."""
     return f"{CANARIES['result']} {text}"
 
 
 @tool
-async def fail(text: str) -> str:
+async def fail(text: str) -> str:  # noqa: ARG001
     """Fail."""
     raise ValueError(CANARIES["tool error"])
 
 
 @tool
-async def leak(text: str) -> str:
+async def leak(text: str) -> str:  # noqa: ARG001
     """Say a secret."""
     return f"the key is {SECRET}"
 

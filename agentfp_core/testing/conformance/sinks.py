@@ -38,7 +38,9 @@ MANY = 50_000
 
 
 class SinkConformance(Checks):
-    """The checks that every sink should pass. Subclass it in a test file, with a name that pytest collects, and define :meth:`backend`::
+    """The checks that every sink should pass.
+
+    Subclass it in a test file, with a name that pytest collects, and define :meth:`backend`::
 
         class TestMySink(SinkConformance):
             @contextmanager
@@ -96,7 +98,7 @@ class SinkConformance(Checks):
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """The faults of this sink's backends."""
         if "fault" in metafunc.fixturenames:
-            metafunc.parametrize("fault", metafunc.cls.faults)  # type: ignore[union-attr]
+            metafunc.parametrize("fault", metafunc.cls.faults)
 
     # --- what arrives --------------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ class AgentCore(Plugin):
         """See :class:`AgentCoreSettings`."""
 
     def __init__(self, settings: AgentCoreSettings | None = None, **values: Any) -> None:
-        super().__init__(settings, **values)  # type: ignore[arg-type]
+        super().__init__(settings, **values)
         chosen: AgentCoreSettings = self.settings
         self._otel = Otel(
             content=chosen.content,

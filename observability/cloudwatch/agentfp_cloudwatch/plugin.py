@@ -30,7 +30,7 @@ class CloudWatch(Plugin):
         """See :class:`CloudWatchSettings`."""
 
     def __init__(self, settings: CloudWatchSettings | None = None, **values: Any) -> None:
-        super().__init__(settings, **values)  # type: ignore[arg-type]
+        super().__init__(settings, **values)
         chosen: CloudWatchSettings = self.settings
         self.log_stream = chosen.log_stream or default_stream()
         self._worker = BackgroundWorker(
@@ -110,7 +110,7 @@ class CloudWatch(Plugin):
         settings = self.settings
         if settings.client is not None:
             return settings.client
-        import boto3
+        import boto3  # type: ignore[import-untyped]
         from botocore.config import Config
 
         config = Config(connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"total_max_attempts": 1})

@@ -143,7 +143,7 @@ def rejected(reply: Any, count: int) -> int | None:
     if not all(isinstance(index, int) for index in (*ends, begin)):
         return None
     old = min(max(*ends, 0), count)
-    return old + max(count - max(begin, old), 0)
+    return int(old + max(count - max(begin, old), 0))
 
 
 def _kind(error: Exception) -> str:

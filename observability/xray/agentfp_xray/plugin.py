@@ -31,10 +31,10 @@ class XRay(Plugin):
         """See :class:`XRaySettings`."""
 
     def __init__(self, settings: XRaySettings | None = None, **values: Any) -> None:
-        super().__init__(settings, **values)  # type: ignore[arg-type]
+        super().__init__(settings, **values)
         chosen: XRaySettings = self.settings
         self._worker: BackgroundWorker[str] = BackgroundWorker(
-            lambda documents, dropped: self._sender.put(documents),
+            lambda documents, _: self._sender.put(documents),
             self.name,
             capacity=chosen.max_queue,
             batch=chosen.max_batch,
@@ -92,7 +92,7 @@ class XRay(Plugin):
         settings = self.settings
         if settings.client is not None:
             return settings.client
-        import boto3
+        import boto3  # type: ignore[import-untyped]
         from botocore.config import Config
 
         config = Config(connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"total_max_attempts": 1})

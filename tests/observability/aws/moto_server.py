@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
+import boto3  # type: ignore[import-untyped]
 
 REGION = "eu-central-1"
 KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}

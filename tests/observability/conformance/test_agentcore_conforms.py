@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
@@ -30,7 +31,13 @@ class TestAgentCore(SinkConformance):
         group = Group(self.url)
         client = Faulty(group, fault)
         tracing = TracerProvider(shutdown_on_exit=False)
-        common = {"log_group": group.name, "client": client, "tracer_provider": tracing, "strict": False, "flush_seconds": 3.0}
+        common: dict[str, Any] = {
+            "log_group": group.name,
+            "client": client,
+            "tracer_provider": tracing,
+            "strict": False,
+            "flush_seconds": 3.0,
+        }
         yield SinkBackend(partial(AgentCore, **common), partial(seen, group), client.heal)
         client.heal()
         tracing.shutdown()

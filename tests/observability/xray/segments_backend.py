@@ -14,7 +14,7 @@ from agentfp.testing import ScriptedModel
 from agentfp_xray import XRay
 from tests.observability.aws.moto_server import client
 
-SHAPE = Session().get_service_model("xray").operation_model("PutTraceSegments").input_shape
+SHAPE: Any = Session().get_service_model("xray").operation_model("PutTraceSegments").input_shape
 
 
 class Watched:

@@ -166,7 +166,7 @@ def test_max_annotations_of_a_trace_with_room_kept_for_the_root() -> None:
 
 def test_max_name_and_the_characters_that_names_and_keys_may_have() -> None:
     assert name_of("tool_look/up: a=b") == "tool_look/up: a=b"
-    assert name_of("tool_<b>\"x\"'") == "tool__b__x__"
+    assert name_of('tool_<b>"x"\'') == "tool__b__x__"
     assert len(name_of("x" * 999)) == limits.MAX_NAME
     assert name_of("") == "_"
     assert key_of("a.b-c d") == "a_b_c_d"

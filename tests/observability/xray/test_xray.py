@@ -92,7 +92,7 @@ async def test_calls_side_by_side_that_end_out_of_order_are_siblings_with_their_
     slow_one, fast_one, iteration = client.one("tool_slow"), client.one("tool_fast"), client.one("iteration_1")
     assert slow_one["parent_id"] == fast_one["parent_id"] == iteration["id"]
     ends = {e.call_id: e.ts_ns for e in result.record.events() if e.name == "agentfp.tool.ended"}
-    names = {e.call_id: e.payload.tool for e in result.record.events() if e.name == "agentfp.tool.started"}
+    names = {e.call_id: getattr(e.payload, "tool", "") for e in result.record.events() if e.name == "agentfp.tool.started"}
     for call_id, ts_ns in ends.items():
         assert client.one(f"tool_{names[call_id]}")["end_time"] == pytest.approx(ts_ns / 1e9, abs=1e-6)
 
@@ -191,6 +191,7 @@ async def test_what_goes_on_after_a_pause_is_a_trace_of_its_own() -> None:
     traces = XRay(client=client)
     one = agent(traces, call("shut", x="1"), "Done.", tools=[shut])
     paused = await one.run("Shut.")
+    assert paused.pause is not None
     await one.resume(paused.pause, approve())
     await traces.close()
     first, second = client.named("agentfp")
@@ -285,7 +286,10 @@ def test_without_a_region_no_agent_is_built(monkeypatch: pytest.MonkeyPatch) -> 
         agent(XRay(), "Done.")
 
 
-@pytest.mark.parametrize("wrong", [{"sample_rate": 1.1}, {"sample_rate": -0.1}, {"max_batch": limits.MAX_DOCUMENTS + 1}, {"service_name": ""}])
+WRONG: list[dict[str, Any]] = [{"sample_rate": 1.1}, {"sample_rate": -0.1}, {"max_batch": limits.MAX_DOCUMENTS + 1}, {"service_name": ""}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         XRay(**wrong)

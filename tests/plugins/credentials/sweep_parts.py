@@ -162,7 +162,7 @@ class Spans:
         return made
 
 
-SPANS = Spans()
+SPANS: Spans = Spans()
 
 
 def by_itself(place: str, folder: Path) -> Plugin:

@@ -180,7 +180,7 @@ async def test_a_planted_fault_is_found(
     kind: type[TinySink], check: str, fault: Fault | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     suite = Checked()
-    suite.kind = kind  # type: ignore[misc]
+    suite.kind = kind
     given: dict[str, Any] = {"tmp_path": tmp_path}
     if fault is not None:
         given["fault"] = fault

@@ -86,7 +86,8 @@ class TinySink(Plugin):
     def put(self, seen: list[SeenEvent]) -> int:
         for _ in range(3):
             try:
-                return self.settings.store.put(seen)
+                took: int = self.settings.store.put(seen)
+                return took
             except TooFast:
                 continue
         raise TooFast
