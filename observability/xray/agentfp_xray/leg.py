@@ -21,9 +21,6 @@ class Leg:
     Args:
         root: what all of it hangs from.
         event: the first one of the leg.
-
-    Attributes:
-        handlers: what is done with an event, by its name.
     """
 
     def __init__(self, root: Segment, event: ExportedEvent) -> None:
@@ -37,24 +34,6 @@ class Leg:
         self._served: tuple[Any, Any] = (None, None)
         self._tools: dict[str, Segment] = {}
         self._names: dict[str, str] = {}
-        self.handlers: Mapping[str, Callable[[ExportedEvent], None]] = {
-            "agentfp.agent.run_configured": self._configured,
-            "agentfp.agent.iteration_start": self._iteration_began,
-            "agentfp.agent.iteration_end": self._iteration_ended,
-            "agentfp.agent.turn_end": self._turn_ended,
-            "agentfp.answer.assessed": self._assessed,
-            "agentfp.approval.decided": self._approved,
-            "agentfp.context.served": self._asked,
-            "agentfp.cost.tick": self._priced,
-            "agentfp.error.fatal": self._failed,
-            "agentfp.error.retried": self._retried,
-            "agentfp.evidence.checked": self._checked,
-            "agentfp.model.helper_replied": self._helper_replied,
-            "agentfp.stream.llm_end": self._answered,
-            "agentfp.tool.dispatched": self._dispatched,
-            "agentfp.tool.ended": self._tool_ended,
-            "agentfp.tool.started": self._tool_began,
-        }
 
     def span_of_call(self, call_id: str) -> Segment:
         """What a run hangs from that is nested under a call."""
@@ -236,3 +215,24 @@ class Leg:
             segment.error = True
             segment.exception = data.get("error_class")
         segment.end(event.ts_ns)
+
+
+HANDLERS: Mapping[str, Callable[[Leg, ExportedEvent], None]] = {
+    "agentfp.agent.run_configured": Leg._configured,
+    "agentfp.agent.iteration_start": Leg._iteration_began,
+    "agentfp.agent.iteration_end": Leg._iteration_ended,
+    "agentfp.agent.turn_end": Leg._turn_ended,
+    "agentfp.answer.assessed": Leg._assessed,
+    "agentfp.approval.decided": Leg._approved,
+    "agentfp.context.served": Leg._asked,
+    "agentfp.cost.tick": Leg._priced,
+    "agentfp.error.fatal": Leg._failed,
+    "agentfp.error.retried": Leg._retried,
+    "agentfp.evidence.checked": Leg._checked,
+    "agentfp.model.helper_replied": Leg._helper_replied,
+    "agentfp.stream.llm_end": Leg._answered,
+    "agentfp.tool.dispatched": Leg._dispatched,
+    "agentfp.tool.ended": Leg._tool_ended,
+    "agentfp.tool.started": Leg._tool_began,
+}
+"""What is done with an event, by its name."""

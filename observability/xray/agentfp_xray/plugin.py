@@ -12,7 +12,7 @@ import anyio.to_thread
 from agentfp.plugin import BackgroundWorker, ExportedEvent, Plugin, Registry, WorkerStats, hookimpl
 from agentfp_xray.sending import Sender
 from agentfp_xray.settings import XRaySettings
-from agentfp_xray.turn import Turn
+from agentfp_xray.turn import WANTED, Item, Turn
 
 CONNECT_SECONDS = 3
 READ_SECONDS = 10
@@ -33,8 +33,8 @@ class XRay(Plugin):
     def __init__(self, settings: XRaySettings | None = None, **values: Any) -> None:
         super().__init__(settings, **values)
         chosen: XRaySettings = self.settings
-        self._worker: BackgroundWorker[str] = BackgroundWorker(
-            lambda documents, _: self._sender.put(documents),
+        self._worker: BackgroundWorker[Item] = BackgroundWorker(
+            lambda items, _: self._sender.put([item if isinstance(item, str) else item[0].document(item[1]) for item in items]),
             self.name,
             capacity=chosen.max_queue,
             batch=chosen.max_batch,
@@ -61,6 +61,10 @@ class XRay(Plugin):
         elif settings.region is None and not _region():
             agent.problem("it knows no AWS region; set `region`, or AWS_DEFAULT_REGION in the environment")
 
+    def exports(self, name: str) -> bool:
+        """Whether events of a name say something of a trace."""
+        return name in WANTED
+
     @hookimpl
     def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:
         """Take an event into the trace of its turn."""
@@ -84,8 +88,8 @@ class XRay(Plugin):
         with self._lock:
             turns = list(self._open)
         for turn in turns:
-            for document in turn.unfinished():
-                self._worker.put(document)
+            for item in turn.unfinished():
+                self._worker.put(item)
         await anyio.to_thread.run_sync(self._worker.close, self.settings.flush_seconds, abandon_on_cancel=True)
 
     def _client(self) -> Any:

@@ -39,10 +39,10 @@ class Trace:
 
     Args:
         trace_id: its id.
-        ship: is handed each document.
+        ship: is handed each segment when it has ended, and when that was.
     """
 
-    def __init__(self, trace_id: str, ship: Callable[[str], None]) -> None:
+    def __init__(self, trace_id: str, ship: Callable[[Segment, int], None]) -> None:
         self.trace_id = trace_id
         self.ship = ship
         self._annotations = MAX_ANNOTATIONS - OF_ROOT
@@ -92,8 +92,8 @@ class Segment:
         self.exception: str | None = None
 
     def end(self, end_ns: int) -> None:
-        """End it, and hand its document over."""
-        self.trace.ship(self.document(max(end_ns, self._start_ns)))
+        """End it, and hand it over; nothing of it changes any more."""
+        self.trace.ship(self, max(end_ns, self._start_ns))
 
     def document(self, end_ns: int | None) -> str:
         """Its document, at most as large as the service takes.

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from agentfp.plugin import ExportedEvent, SegmentHeader
-from agentfp_xray.leg import Leg
+from agentfp_xray.leg import HANDLERS, Leg
 from agentfp_xray.segments import Segment, Trace, trace_id_of
 
 ENDED = "agentfp.run.ended"
+WANTED = frozenset({*HANDLERS, ENDED})
+"""Events that say something of a trace."""
+Item: TypeAlias = "tuple[Segment, int] | str"
+"""A segment and when it ended; or a document that was made already."""
 HELD = 500
-"""Documents of one turn that wait for its end; from then on they go out as they come, so that a long turn costs no memory."""
+"""Segments of one turn that wait for its end; from then on they go out as they come, so that a long turn costs no memory."""
 
 
 def sampled(run_id: str, rate: float) -> bool:
@@ -26,17 +30,17 @@ class Turn:
     Args:
         service: the name of the root.
         rate: the share of runs that is traced.
-        ship: is handed documents, once it is their time.
+        ship: is handed what is to be sent, once it is its time.
     """
 
-    def __init__(self, service: str, rate: float, ship: Callable[[str], None]) -> None:
+    def __init__(self, service: str, rate: float, ship: Callable[[Item], None]) -> None:
         self._service = service
         self._rate = rate
         self._ship = ship
         self._legs: dict[str, Leg] = {}
         self._trace: Trace | None = None
         self._traced: bool | None = None
-        self._held: list[str] | None = []
+        self._held: list[Item] | None = []
 
     def handle(self, event: ExportedEvent) -> bool:
         """Take an event in, in the order of the record; gives whether the turn is over with it."""
@@ -51,12 +55,12 @@ class Turn:
         if event.name == ENDED:
             self._over(leg, event)
             return not self._legs
-        handler = leg.handlers.get(event.name)
+        handler = HANDLERS.get(event.name)
         if handler is not None:
-            handler(event)
+            handler(leg, event)
         return False
 
-    def unfinished(self) -> list[str]:
+    def unfinished(self) -> list[Item]:
         """What was held back, and a document of each segment that goes on."""
         held, self._held = self._held or [], None
         return [*held, *[segment.document(None) for leg in self._legs.values() for segment in leg.open()]]
@@ -71,8 +75,8 @@ class Turn:
             nested.end(event)
         leg.end(event)
         if not self._legs:
-            for document in self._held or ():
-                self._ship(document)
+            for item in self._held or ():
+                self._ship(item)
             self._held = None
 
     def _root_of(self, event: ExportedEvent) -> Segment:
@@ -88,12 +92,12 @@ class Turn:
         root.annotations |= _of_run(header)
         return root
 
-    def _take(self, document: str) -> None:
+    def _take(self, segment: Segment, end_ns: int) -> None:
         held = self._held
         if held is None:
-            self._ship(document)
+            self._ship((segment, end_ns))
             return
-        held.append(document)
+        held.append((segment, end_ns))
         if len(held) >= HELD:
             self._held = None
             for waiting in held:

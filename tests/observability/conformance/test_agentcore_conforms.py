@@ -31,13 +31,8 @@ class TestAgentCore(SinkConformance):
         group = Group(self.url)
         client = Faulty(group, fault)
         tracing = TracerProvider(shutdown_on_exit=False)
-        common: dict[str, Any] = {
-            "log_group": group.name,
-            "client": client,
-            "tracer_provider": tracing,
-            "strict": False,
-            "flush_seconds": 3.0,
-        }
-        yield SinkBackend(partial(AgentCore, **common), partial(seen, group), client.heal)
+        common: dict[str, Any] = {"log_group": group.name, "client": client, "tracer_provider": tracing}
+        make = partial(AgentCore, **common, strict=False, flush_seconds=3.0)
+        yield SinkBackend(make, partial(seen, group), client.heal)
         client.heal()
         tracing.shutdown()

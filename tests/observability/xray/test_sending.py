@@ -18,6 +18,10 @@ from tests.observability.xray.segments_backend import Watched, stored
 START_NS = 1_800_000_000_123_456_789
 
 
+def nobody(segment: Segment, end_ns: int) -> None:
+    """Takes a segment that has ended."""
+
+
 class Given:
     """A sender, its client, and what it reported."""
 
@@ -48,7 +52,7 @@ def refusal(code: str, status: int = 400) -> ClientError:
 def documents(count: int, made: list[str] | None = None) -> list[str]:
     """Documents of one trace, the root first."""
     made = [] if made is None else made
-    trace = Trace(trace_id_of(None, START_NS), made.append)
+    trace = Trace(trace_id_of(None, START_NS), lambda segment, end_ns: made.append(segment.document(end_ns)))
     root = Segment(trace, None, "desk", START_NS)
     root.end(START_NS + 5)
     for number in range(count - 1):
@@ -139,7 +143,7 @@ def test_the_limits_are_those_of_the_service() -> None:
 
 
 def test_max_document_bytes() -> None:
-    segment = Segment(Trace(trace_id_of(None, START_NS), print), None, "desk", START_NS)
+    segment = Segment(Trace(trace_id_of(None, START_NS), nobody), None, "desk", START_NS)
     segment.metadata |= {f"field {number}": "ä" * limits.MAX_TEXT for number in range(1000)}
     document = segment.document(START_NS)
     assert len(document.encode()) <= limits.MAX_DOCUMENT_BYTES
@@ -149,7 +153,7 @@ def test_max_document_bytes() -> None:
 
 def test_max_annotations_of_a_trace_with_room_kept_for_the_root() -> None:
     made: list[str] = []
-    trace = Trace(trace_id_of(None, START_NS), made.append)
+    trace = Trace(trace_id_of(None, START_NS), lambda segment, end_ns: made.append(segment.document(end_ns)))
     root = Segment(trace, None, "desk", START_NS)
     root.annotations |= {f"key {number}": number for number in range(OF_ROOT + 3)}
     for number in range(60):
@@ -173,7 +177,7 @@ def test_max_name_and_the_characters_that_names_and_keys_may_have() -> None:
 
 
 def test_times_are_exact_to_the_microsecond() -> None:
-    segment = Segment(Trace(trace_id_of(None, START_NS), print), None, "desk", START_NS)
+    segment = Segment(Trace(trace_id_of(None, START_NS), nobody), None, "desk", START_NS)
     assert f"{json.loads(segment.document(START_NS + 2_000))['start_time']:.6f}" == "1800000000.123457"
     assert f"{json.loads(segment.document(START_NS + 2_000))['end_time']:.6f}" == "1800000000.123459"
 
