@@ -78,10 +78,12 @@ def test_beyond_the_bound_the_oldest_is_dropped_and_the_next_batch_is_told() -> 
         worker.put(item)
     assert worker.stats == WorkerStats(21, 0, 0, 15, 6, 5)
     desk.go_on.set()
+    assert worker.flush(PATIENCE)
+    worker.put(21)
     assert worker.close(PATIENCE)
-    assert desk.items == [0, 16, 17, 18, 19, 20]
-    assert desk.dropped == [0, 15]
-    assert worker.stats == WorkerStats(21, 6, 0, 15, 0, 5)
+    assert desk.items == [0, 16, 17, 18, 19, 20, 21]
+    assert desk.dropped == [0, 15, 0]
+    assert worker.stats == WorkerStats(22, 7, 0, 15, 0, 5)
 
 
 def test_what_was_dropped_is_told_again_when_the_batch_that_was_told_failed() -> None:

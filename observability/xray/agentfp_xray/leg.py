@@ -54,7 +54,7 @@ class Leg:
         self._break_off(ts_ns, error=status == "failed")
         root = self.root
         root.annotations["status"] = status
-        root.fault = root.fault or status == "failed"
+        root.fault = status == "failed"
         root.metadata["duration_ms"] = event.data.get("duration_ms", 0)
         for field in ("dropped", "plugin_failures"):
             if event.data.get(field):
@@ -122,7 +122,6 @@ class Leg:
 
     def _failed(self, event: ExportedEvent) -> None:
         if event.data.get("scope") == "run":
-            self.root.fault = True
             self.root.exception = event.data.get("error_class", "Exception")
 
     # --- model calls -----------------------------------------------------------------------------------------------------------

@@ -224,6 +224,7 @@ async def test_shutdown_sends_what_there_is_of_a_turn_that_goes_on_and_flush_doe
         await traces.close()
         open_ones = {document["name"] for document in client.documents if document.get("in_progress")}
         assert {"agentfp", "iteration_1", "tool_wait"} <= open_ones
+        assert "end_time" in client.one("llm"), "what ended already is sent too"
         go_on.set()
     await traces.close()
     ended = [document for document in client.documents if "end_time" in document]
