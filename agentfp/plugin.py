@@ -1,6 +1,7 @@
 """The names for people who write plugins. A plugin imports this module and nothing of the kernel."""
 
 from agentfp_core.answer import AnswerDraft
+from agentfp_core.background import BackgroundWorker, WorkerStats
 from agentfp_core.batch import Batch, CallView, ResultView
 from agentfp_core.classifier import (
     Choice,
@@ -29,6 +30,7 @@ from agentfp_core.errors import (
     ReservedArgumentError,
     nearest,
 )
+from agentfp_core.event_meta import event_meta
 from agentfp_core.events.base import Content, Event, Hash, Name, Number, Payload, event, part
 from agentfp_core.hookspecs import PHASES, hookimpl
 from agentfp_core.memos import MemoSource, memo_of, record_of
@@ -52,6 +54,7 @@ __all__ = [
     "Approval",
     "AskField",
     "AskPerson",
+    "BackgroundWorker",
     "Batch",
     "CallView",
     "Choice",
@@ -109,7 +112,9 @@ __all__ = [
     "ToolSpec",
     "Usage",
     "Withhold",
+    "WorkerStats",
     "event",
+    "event_meta",
     "hookimpl",
     "memo_of",
     "nearest",

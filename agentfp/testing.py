@@ -1,6 +1,6 @@
 """The names for people who test their agents, plugins and providers. pytest finds the fixtures by itself.
 
-The classes of checks of models are loaded when they are used, for they need pytest.
+The classes of checks are loaded when they are used, for they need pytest.
 """
 
 from importlib import import_module
@@ -18,6 +18,7 @@ from agentfp_core.testing.conformance.artifacts import (
     check_artifact_store,
 )
 from agentfp_core.testing.conformance.server import WireServer
+from agentfp_core.testing.conformance.sink_backends import Fault, SeenEvent, SinkBackend, SinkCounts
 from agentfp_core.testing.conformance.wire import Broken, Endpoint, Refusal, SeenRequest, Wire, WireReply, cut
 from agentfp_core.testing.harness import Harness, Outcome
 from agentfp_core.testing.installed import PluginDist
@@ -30,6 +31,7 @@ from agentfp_core.testing.watch import HookCall
 
 if TYPE_CHECKING:
     from agentfp_core.testing.conformance.live import LiveModelConformance
+    from agentfp_core.testing.conformance.sinks import SinkConformance
     from agentfp_core.testing.conformance.suite import ModelConformance
     from agentfp_core.testing.conformance.wrappers import WrapperConformance
 
@@ -43,6 +45,7 @@ __all__ = [
     "CheckReport",
     "CountingIds",
     "Endpoint",
+    "Fault",
     "Harness",
     "HookCall",
     "LiveModelConformance",
@@ -54,7 +57,11 @@ __all__ = [
     "Refusal",
     "ScriptExhaustedError",
     "ScriptedModel",
+    "SeenEvent",
     "SeenRequest",
+    "SinkBackend",
+    "SinkConformance",
+    "SinkCounts",
     "StandInsOnly",
     "StepClock",
     "Wire",
@@ -75,7 +82,7 @@ __all__ = [
     "example",
     "override",
 ]
-_NEED_PYTEST = {"ModelConformance": "suite", "LiveModelConformance": "live", "WrapperConformance": "wrappers"}
+_NEED_PYTEST = {"ModelConformance": "suite", "LiveModelConformance": "live", "WrapperConformance": "wrappers", "SinkConformance": "sinks"}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,9 +10,11 @@ from agentfp_core.errors import nearest
 PLUGINS: Mapping[str, str] = {
     name: f"agentfp-{name}"
     for name in (
+        "agentcore",
         "answer",
         "artifacts",
         "audit",
+        "cloudwatch",
         "cost",
         "credentials",
         "evidence",
@@ -24,6 +26,7 @@ PLUGINS: Mapping[str, str] = {
         "recording",
         "results",
         "trust",
+        "xray",
     )
 } | {"event_file": "agentfp-console", "event_log": "agentfp-console", "status_line": "agentfp-console"}
 """Distributions by the plugin that they bring."""

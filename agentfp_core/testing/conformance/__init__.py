@@ -1,1 +1,1 @@
-"""The checks that every model should pass: of a provider, of a wrapper, and of a real model that answers as it likes."""
+"""The checks that every model, sink and store should pass: providers, wrappers, and real models that answer as they like."""

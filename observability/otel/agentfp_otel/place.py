@@ -58,6 +58,11 @@ class Place:
             self.begin(event, resumed=True)
         return self._iteration or self.root
 
+    @property
+    def current(self) -> OpenSpan:
+        """The iteration that goes on; else the root."""
+        return self._iteration or self.root
+
     def begin(self, event: ExportedEvent, *, resumed: bool = False) -> None:
         """An iteration begins."""
         if self._iteration is not None:

@@ -11,6 +11,7 @@ import anyio.to_thread
 from opentelemetry import metrics, trace
 from opentelemetry._logs import get_logger, get_logger_provider
 from opentelemetry.context import get_current
+from opentelemetry.trace import SpanContext
 
 from agentfp.plugin import ConfigError, ExportedEvent, MemoSource, Plugin, Record, SegmentHeader, hookimpl, record_of
 from agentfp_otel.kit import Kit, Pauses
@@ -60,8 +61,22 @@ class Otel(Plugin):
         """Take an event into the tree of its run. Here, in the run's own delivery, the caller's span is still the current one."""
         handle = state.get("handle")
         if handle is None:
-            handle = state["handle"] = Tree(self._kit, get_current()).handle
+            tree = state["tree"] = Tree(self._kit, get_current())
+            handle = state["handle"] = tree.handle
         handle(event)
+
+    def span_context(self, event: ExportedEvent, state: dict[Any, Any]) -> SpanContext | None:
+        """The span that an event belongs to, for a plugin that writes events elsewhere, with the ids of their spans.
+
+        Args:
+            event: the event; one that ends a span belongs to it before ``export_event`` is called with it, any other one after.
+            state: what ``export_event`` is called with.
+
+        Returns:
+            Its context; None where its run has no open span.
+        """
+        tree: Tree | None = state.get("tree")
+        return None if tree is None else tree.span_context(event)
 
     def replay(self, source: MemoSource) -> int:
         """Trace a run that was recorded: the same spans, at the times when it happened.

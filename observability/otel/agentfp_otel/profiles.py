@@ -43,6 +43,7 @@ SAME: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         names.TOOL_ARGUMENTS: ("langfuse.observation.input",),
         names.TOOL_RESULT: ("langfuse.observation.output",),
     },
+    "agentcore": {names.CONVERSATION: ("session.id",)},
     "langsmith": {names.CONVERSATION: ("langsmith.trace.session_id", "langsmith.metadata.thread_id")},
 }
 ONLY: Mapping[str, tuple[str, ...]] = {
@@ -78,7 +79,8 @@ class Profiles:
             return attributes
         added: dict[str, Any] = {}
         for profile in self._chosen:
-            added[KIND_KEYS[profile]] = KINDS[profile][kind]
+            if profile in KIND_KEYS:
+                added[KIND_KEYS[profile]] = KINDS[profile][kind]
             for key, others in SAME[profile].items():
                 if key in attributes:
                     added.update({other: attributes[key] for other in others if kind in ONLY.get(other, (kind,))})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Link
+from opentelemetry.trace import Link, SpanContext
 
 from agentfp.plugin import ExportedEvent
 from agentfp_otel import names
@@ -20,6 +20,9 @@ from agentfp_otel.place import Place
 from agentfp_otel.spans import Maker, OpenSpan
 from agentfp_otel.texts import sendable
 from agentfp_otel.tool_calls import ToolCalls
+
+OF_LEG = frozenset({"agentfp.agent.turn_end", "agentfp.error.fatal", "agentfp.run.cancelled", "agentfp.run.ended"})
+OF_CHAT = frozenset({"agentfp.context.served", "agentfp.stream.llm_end"})
 
 
 class RunSpans:
@@ -108,6 +111,14 @@ class RunSpans:
     def span_of_call(self, call_id: str) -> OpenSpan:
         """What a run hangs from that is nested under a call."""
         return self._tools.open.get(call_id) or self._place.root
+
+    def span_context(self, event: ExportedEvent) -> SpanContext:
+        """The open span that an event belongs to; it changes nothing of the tree."""
+        if event.name in ON_ROOT or event.name in OF_LEG:
+            return self._place.root.span.get_span_context()
+        tool = self._tools.open.get(event.call_id or "")
+        chat = self._models.open if event.name in OF_CHAT or event.name.startswith(ON_CHAT) else None
+        return (tool or chat or self._place.current).span.get_span_context()
 
     # --- the turn ------------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pydantic
 from agentfp.plugin import Plugin
 
 Semconv = Literal["genai_latest", "core_1_41", "both_cache_keys"]
-Profile = Literal["openinference", "langfuse", "langsmith"]
+Profile = Literal["openinference", "langfuse", "langsmith", "agentcore"]
 
 
 class OtelSettings(Plugin.Settings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opentelemetry.context import Context
+from opentelemetry.trace import SpanContext
 
 from agentfp.plugin import ExportedEvent
 from agentfp_otel.kit import Kit
@@ -43,6 +44,11 @@ class Tree:
         if failure is not None:
             self._maker.failure = None
             raise failure
+
+    def span_context(self, event: ExportedEvent) -> SpanContext | None:
+        """The open span that an event belongs to."""
+        spans = self._runs.get(event.header.run_id)
+        return None if spans is None else spans.span_context(event)
 
     def _over(self, event: ExportedEvent) -> None:
         """A leg is over: those nested in it whose end never came are broken off."""

@@ -6,6 +6,7 @@ here, so that somebody has thought of where it writes.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,16 +14,53 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from agentfp.plugin import Plugin
+from agentfp_agentcore import AgentCore
 from agentfp_artifacts import Artifacts
 from agentfp_audit import Audit
+from agentfp_cloudwatch import CloudWatch
 from agentfp_permissions import Permissions
+from agentfp_xray import XRay
 from scripts.workshop import distributions, pyproject
 
 OWN = "agentfp-credentials"
 IN_FOLDER = "the sweep reads every file below its folder, which is the working directory too"
+AWS = "the sweep reads what a client in the place of boto3's gets"
 ON_RECORD = "events, on the record"
 MODEL = "requests to its service: the sweep reads those of its scripted model, which are the same; its own errors are tested with it"
+
+
+class Aws:
+    """In the place of a client of boto3: keeps what it is asked."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._sinks: list[Any] = []
+
+    def put_log_events(self, **arguments: Any) -> dict[str, Any]:
+        self._texts.append(json.dumps(arguments, ensure_ascii=False) + repr(arguments))
+        return {}
+
+    def put_trace_segments(self, **arguments: Any) -> dict[str, Any]:
+        return self.put_log_events(**arguments)
+
+    def of(self, sink: Any) -> Plugin:
+        """Note who sends here."""
+        self._sinks.append(sink)
+        made: Plugin = sink
+        return made
+
+    def text(self) -> str:
+        """All of it, once everybody has sent what waits."""
+        for sink in self._sinks:
+            assert anyio.run(sink.flush)
+        assert self._texts, "nothing was sent, so that nothing was looked at"
+        return "\n".join(self._texts)
+
+
+LOGS, SEGMENTS = Aws(), Aws()
 
 
 @dataclass(frozen=True)
@@ -43,6 +81,13 @@ class Part:
 PARTS: dict[str, Part] = {
     "agentfp": Part(f"journals, records, checkpoints, pauses and logs; {IN_FOLDER}"),
     OWN: Part(ON_RECORD),
+    "agentfp-agentcore": Part(
+        f"log events and spans; {AWS}, and the spans",
+        lambda folder: LOGS.of(
+            AgentCore(log_group="sweep", client=LOGS, content=True, strict=False, tracer_provider=SPANS.provider("tracer_provider"))
+        ),
+        lambda: LOGS.text(),
+    ),
     "agentfp-artifacts": Part(
         f"artifacts; {IN_FOLDER}", lambda folder: Artifacts(store="file", path=str(folder / "store"), max_inline_chars=100)
     ),
@@ -59,8 +104,18 @@ PARTS: dict[str, Part] = {
     "agentfp-results": Part(ON_RECORD),
     "agentfp-trust": Part("facts in memory, without content"),
     "agentfp-viewer": Part("pages made of records, which the sweep reads"),
+    "agentfp-cloudwatch": Part(
+        f"log events; {AWS}",
+        lambda folder: LOGS.of(CloudWatch(log_group="sweep", client=LOGS, content=True)),
+        lambda: LOGS.text(),
+    ),
     "agentfp-evidence": Part(f"{ON_RECORD}, and a log line; the sweep reads the log"),
     "agentfp-findings": Part(ON_RECORD),
+    "agentfp-xray": Part(
+        f"segments without content; {AWS}",
+        lambda folder: SEGMENTS.of(XRay(client=SEGMENTS)),
+        lambda: SEGMENTS.text(),
+    ),
     "agentfp-mcp": Part("answers to clients, and log lines: the sweep serves its tools over stdio and reads what a client gets"),
     "agentfp-transcripts": Part("reports on the terminal: the sweep checks its records with the command and reads what it prints"),
     "agentfp-anthropic": Part(MODEL),
@@ -120,7 +175,7 @@ class Spans:
         return made
 
 
-SPANS = Spans()
+SPANS: Spans = Spans()
 
 
 def by_itself(place: str, folder: Path) -> Plugin:

@@ -1,0 +1,26 @@
+"""The code in the README runs and does what the page says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import blocks_of
+from tests.docs.runner import PageRun
+from tests.observability.aws.moto_server import client
+
+README = Path(__file__).parents[3] / "observability" / "agentcore" / "README.md"
+
+
+def test_the_blocks_of_the_readme_run(tmp_path: Path, aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
+    monkeypatch.setenv("AGENT_OBSERVABILITY_ENABLED", "true")
+    monkeypatch.setenv("OTEL_PYTHON_DISTRO", "aws_distro")  # where it is installed, it configures the exporter
+    client("logs", aws).create_log_group(logGroupName="/aws/bedrock-agentcore/runtimes/desk-4f6Hj2-DEFAULT")
+    page = PageRun("README.md", tmp_path)
+    blocks = blocks_of("observability/agentcore/README.md", README.read_text(encoding="utf-8"))
+    assert blocks
+    with page.open():
+        for block in blocks:
+            page.run(block)

@@ -1,0 +1,25 @@
+"""AWS on the loopback address, for the tests of what sends there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def aws_url() -> Iterator[str]:
+    """The URL of a moto server."""
+    from tests.observability.aws.moto_server import moto_server
+
+    with moto_server() as url:
+        yield url
+
+
+@pytest.fixture
+def aws(aws_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The same, and an environment in which boto3 finds keys and a region."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    return aws_url
