@@ -14,7 +14,7 @@ from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, Term, first_hit, reckon
+from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, agree, is_money, unit_of_key
@@ -53,8 +53,17 @@ _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|a
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
 """Below that a difference needs no word that calls it one."""
+_ANY_RISK = 10.0
+"""No bound at all."""
 _PRODUCT = frozenset({"product"})
 _TELLING_DIGITS = 4
+_TELLING_BARE = 3
+_OTHER = re.compile(
+    r"\b(?:remain\w*|left|rest|other|unused|free|off|without|tax\w*|vat|gross|net|incl\w*|markup|tip|service|surcharge|fee|discount\w*|rebate"
+    r"|mwst|brutto|netto|rabatt|zuschlag|tva|remise|ttc|ht)\b",
+    re.IGNORECASE,
+)
+"""Words of a share that is added, taken off or left over."""
 _PERCENT = frozenset({"percent"})
 
 
@@ -96,7 +105,7 @@ class Deriver:
             return None  # a reference is no amount
         around = self._around(number, operands)
         if number.unit is PERCENT:
-            change = first_hit(number, self._changes(number, around), max_risk=2 * NARROW_RISK)
+            change = first_hit(number, self._changes(number, around), max_risk=NARROW_RISK)
             if change is not None:
                 return _verdict(number, change)
             for shares in self._shares(number, operands, around):
@@ -140,6 +149,20 @@ class Deriver:
                 return _verdict(number, found)
         return None
 
+    def may_follow(self, number: Number, operands: Sequence[Operand]) -> bool:
+        """Whether some of the numbers near give a number at all, be it by accident.
+
+        Args:
+            number: the number that stands nowhere.
+            operands: the grounded numbers of the answer.
+        """
+        ways = (_PERCENT,) if number.unit is PERCENT else (_PLAIN | {"difference"},)
+        few = [term for term, _ in self._few_numbers()]
+        around = self._around(number, operands)
+        rings = [(terms, others) for terms, others in self._rings(number, operands, around) if terms]
+        rings.append((few[:MAX_TERMS], few[MAX_TERMS:]))
+        return any(reckon(number, terms, hows, others, max_risk=_ANY_RISK) is not None for terms, others in rings for hows in ways)
+
     def _shares(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[Iterator[Result]]:
         """A share in percent: of the part right before it ("84 in Lyon (55%)"), of a named row, or of a number near; of larger ones."""
         before = [o for o in operands if o.end <= number.start]
@@ -172,9 +195,10 @@ class Deriver:
 
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
-        if number.unit is PERCENT:
-            return [_PERCENT]
         first, last = sentence_around(self._text, number.start, number.end)
+        change = frozenset({"change"} if any(p.search(self._text, first, last) for p in (_FELL, _ROSE, _LESS, _OTHER)) else ())
+        if number.unit is PERCENT:
+            return [_PERCENT | change]
         label = label_around(self._text, number.start, number.end)
         said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
         if _LESS.search(label):
@@ -184,12 +208,14 @@ class Deriver:
         if _ADDS.search(label):
             said.add("sum")
         all_ = set(_PLAIN)
+        if number.unit is None and significant(number) < _TELLING_BARE and not said:
+            all_ -= {"product", "ratio", "proportion"}
         if is_money(number.unit) and not (LABELS["sum"].search(self._text, first, last) or _ADDS.search(self._text, first, last)):
             all_.discard("sum")
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")
         rate = {"rate"} if _RATE.search(self._text, first, last) else set()
-        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate)]
+        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate | change)]
 
     def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
         first, last = sentence_around(self._text, number.start, number.end)
