@@ -31,6 +31,8 @@ _OPERATOR = re.compile(
     r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
     re.IGNORECASE,
 )
+_OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
+"""The equation begins before, with a number that stands nowhere."""
 _RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
 _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
@@ -115,7 +117,8 @@ def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str |
     """
     for run in _chains(text, [o for o in operands if o.end <= number.start]):
         between = text[run[-1][1].end : number.start]
-        if re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
+        cut = _OPERATOR_BEFORE.search(text[max(0, run[0][1].start - 8) : run[0][1].start]) is not None
+        if not cut and re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
             value = _evaluate(run)
             if value is not None and not _is(value, number):
                 return " ".join(f"{op} {o.value:g}" for op, o in run).strip() + f" = {value:.12g}"
