@@ -17,6 +17,7 @@ from agentfp_evidence.units import PERCENT, is_money
 MOST_DIGITS = 3
 """Significant digits of a number that is weak for being announced alone; what says more of itself must be followed."""
 _LEAST_NUMBERS = 2
+_ROUND_DIGITS = 2
 _RECKONED = re.compile(
     r"[\u2248~=\u2192\u00d7]|\b(?:works? out|worked out|makes?|making|gives?|giving|i\.e\.|that(?:'s| is| means)|per|each|every|rate|ratio"
     r"|share|margin|percent\w*|points?|covers?|lasts?|would|estimat\w*|equivalent|twice|double|half|third|quarter|threshold"
@@ -41,13 +42,19 @@ def is_announced(table: Table, text: str, number: Number, *, may_follow: bool) -
     """
     if len(table.between(-1e300, 1e300)) < _LEAST_NUMBERS:
         return False
+    first, last = sentence_around(text, number.start, number.end)
+    if _is_round(number) and _ADVISED.search(text, first, number.start) is not None:
+        return True
     exact = is_money(number.unit) and not number.hedged
     if not may_follow and (exact or (significant(number) > MOST_DIGITS and not number.hedged)):
         return False
     if number.unit is PERCENT or number.hedged or (may_follow and number.decimals > 0):
         return True
-    first, last = sentence_around(text, number.start, number.end)
     label = label_around(text, number.start, number.end)
     if any(pattern.search(label) for pattern in LABELS.values()):
         return True
     return _RECKONED.search(text, first, last) is not None or _ADVISED.search(text, first, number.start) is not None
+
+
+def _is_round(number: Number) -> bool:
+    return number.decimals <= 0 and len(number.readings[0].lstrip("-").rstrip("0")) <= _ROUND_DIGITS

@@ -210,7 +210,7 @@ class Deriver:
         all_ = set(_PLAIN)
         if number.unit is None and significant(number) < _TELLING_BARE and not said:
             all_ -= {"product", "ratio", "proportion"}
-        if is_money(number.unit) and not (LABELS["sum"].search(self._text, first, last) or _ADDS.search(self._text, first, last)):
+        if is_money(number.unit) and not (LABELS["sum"].search(label) or _ADDS.search(label)):
             all_.discard("sum")
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")

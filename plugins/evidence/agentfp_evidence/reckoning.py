@@ -89,7 +89,7 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
         return None
     step = _step(number)
     if is_money(number.unit) and number.decimals <= 0:
-        max_risk /= 4  # prices in whole units are round, and meet each other more often
+        max_risk /= 2 if max_risk >= NARROW_RISK else 4  # prices in whole units are round, and meet each other more often
     hit: Result | None = None
     rivals: set[int] = set()
     allowed = max_risk * 1.5 * size / step
