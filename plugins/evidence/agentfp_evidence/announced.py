@@ -26,7 +26,7 @@ _RECKONED = re.compile(
 )
 _ADVISED = re.compile(
     r"\b(?:(?:I|we)(?:'d| would|'ll)|consider|worth|recommend\w*|suggest\w*|should|could|might|may want|try|aim|plan|next steps?|at least"
-    r"|order|sensible|sollten?|k\u00f6nnten?|empfehl\w*|devriez|pourriez|conseil\w*)\b",
+    r"|order|sensible|if|assum\w*|suppose|for example|wenn|falls|si|sollten?|k\u00f6nnten?|empfehl\w*|devriez|pourriez|conseil\w*)\b",
     re.IGNORECASE,
 )
 
@@ -48,10 +48,12 @@ def is_announced(table: Table, text: str, number: Number, *, may_follow: bool) -
     exact = is_money(number.unit) and not number.hedged
     if not may_follow and (exact or (significant(number) > MOST_DIGITS and not number.hedged)):
         return False
-    if number.unit is PERCENT or number.hedged or (may_follow and number.decimals > 0):
+    if number.unit is PERCENT or number.hedged or (may_follow and (number.decimals > 0 or number.unit is not None)):
         return True
     label = label_around(text, number.start, number.end)
     if any(pattern.search(label) for pattern in LABELS.values()):
+        return True
+    if significant(number) <= _ROUND_DIGITS and any(pattern.search(text, first, last) for pattern in LABELS.values()):
         return True
     return _RECKONED.search(text, first, last) is not None or _ADVISED.search(text, first, number.start) is not None
 

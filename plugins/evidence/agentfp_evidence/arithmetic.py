@@ -24,6 +24,8 @@ from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 MAX_OPERANDS = 60
 _WINDOW = 12
 _NEAR = 4
+_SCALES = (10, 100, 1000, 1_000_000)
+"""By which an equation may be off for the units that it does not write: per cent, per thousand, kilo."""
 _TELLING_DIGITS = 5
 """A number of so many digits is no product of two others by accident."""
 _OPERATOR = re.compile(
@@ -33,6 +35,7 @@ _OPERATOR = re.compile(
 )
 _OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
 """The equation begins before, with a number that stands nowhere."""
+_RESULT = re.compile(r"=[\s*_]*[$€£]?$")
 _RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
 _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
@@ -120,7 +123,7 @@ def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str |
         cut = _OPERATOR_BEFORE.search(text[max(0, run[0][1].start - 8) : run[0][1].start]) is not None
         if not cut and re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
             value = _evaluate(run)
-            if value is not None and not _is(value, number):
+            if value is not None and not any(_is(value / scale, number) for scale in (1, *_SCALES)):
                 return " ".join(f"{op} {o.value:g}" for op, o in run).strip() + f" = {value:.12g}"
     return None
 
@@ -235,7 +238,8 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     ways: list[list[Operand]] = []
     for same in _of_one_unit(operands, number):
         listed = [o for o in same if not _in_brackets(text, o)]
-        ways += [same, listed, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
+        results = [o for o in same if _RESULT.search(text, max(0, o.start - 6), o.start)]
+        ways += [same, listed, results, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
     for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
         before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
         behind = [o for o in chosen if o.start >= number.end][:_WINDOW]
@@ -351,6 +355,9 @@ def _line_product(text: str, number: Number, operands: list[Operand]) -> Worked 
     first = text.rfind("\n", 0, number.start) + 1
     last = text.find("\n", number.end)
     line = [o for o in operands if first <= o.start and (last < 0 or o.end <= last)][-_WINDOW:]
+    above = cells_above(text, number.start)
+    if above:
+        line = [o for o in operands if any(a < o.start < b for a, b in above)][-_WINDOW:]
     for i, a in enumerate(line):
         for b in line[i + 1 :]:
             one_priced = not (is_money(a.unit) and is_money(b.unit)) and PERCENT not in (a.unit, b.unit)

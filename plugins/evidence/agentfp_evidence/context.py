@@ -21,7 +21,7 @@ LABELS = {
     "sum": re.compile(
         r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt"
         r"|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
-        r"|\w*kosten|refund\w*|charged?|spent|revenue|umsatz|verbrauch\w*|used)\b",
+        r"|\w*kosten|refund\w*|charged?|spent|revenue|worth|brought in|adds? up|makes|making|umsatz|verbrauch\w*|used)\b",
         re.IGNORECASE,
     ),
     "difference": re.compile(

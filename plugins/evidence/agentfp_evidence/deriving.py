@@ -34,7 +34,7 @@ _EACH = re.compile(
 )
 _ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
-    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse"
+    r"\b(?:above|below|over|under|within|older|younger|faster|slower|quicker|better|worse"
     r"|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker"
     r"|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
@@ -124,8 +124,10 @@ class Deriver:
         hows_said = self._hows(number)
         for hows in hows_said:
             risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
+            few = self._few_numbers()
             for terms, others in self._rings(number, operands, around):
-                found = reckon(number, terms, hows, others, max_risk=risk)
+                wide = 0.5 if few and len(others) == len(few) else 1.0
+                found = reckon(number, terms, hows, others, max_risk=wide * risk)
                 if found is not None:
                     return _verdict(number, found)
         if guesses and significant(number) >= _TELLING_DIGITS:

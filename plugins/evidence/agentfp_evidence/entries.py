@@ -137,7 +137,7 @@ def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> 
         elif segment.isdigit():
             if len(segment) >= 4:
                 entries.append(Entry(f"q:{segment}", start + at, end, part=True))
-        elif len(segments) > 1 and len(segment) >= 4:
+        elif len(segments) > 1 and len(segment) >= 3:
             entries.append(Entry(f"i:{segment}", start + at, end, part=True))
             letters = segment.rstrip("0123456789")
             if letters.isalpha():

@@ -51,7 +51,7 @@ MAX_WORKED_OUT = 120
 """Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
 _COUNTED = frozenset({"number", "quantity", "money"})
 _MARKS = re.compile(r"[^\d.]|\.(?!\d)")
-_ZERO = re.compile(r"[-+$€£]?0(?![\d.,e]\d|e-?\d)|[$€£]?0[.,]0+(?=\s?(?:%|[A-Z]{3}\b|[$€£]))|[$€£]0\.0+", re.IGNORECASE)
+_ZERO = re.compile(r"[-+$€£]?0(?!\d|[.,]\d|e-?\d)|[$€£]?0[.,]0+(?=\s?(?:%|[A-Z]{3}\b|[$€£]))|[$€£]0\.0+", re.IGNORECASE)
 """Nothing, as it is said; 0.0 of a measure is a reading."""
 _VERSION_LIKE = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
 _RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
@@ -220,7 +220,7 @@ class JudgedText:
 
     def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
         """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
-        left = [i for i, (_, v) in enumerate(judged) if v.verdict == "unsupported" and v.how == "absent"]
+        left = [i for i, (m, v) in enumerate(judged) if v.verdict == "unsupported" and (v.how in ("absent", "impossible") or _is_share(m, v))]
         left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
         left = left[:MAX_WORKED_OUT]
         if not left:
@@ -391,6 +391,11 @@ class JudgedText:
             near=near,
             value=folded,
         )
+
+
+def _is_share(mention: Mention, verdict: Verdict) -> bool:
+    """Whether a number is so many percent, and stands elsewhere as a measure of something else."""
+    return verdict.how == "unit" and mention.number is not None and mention.number.unit is PERCENT
 
 
 def _same(a: Mention, b: Mention) -> bool:

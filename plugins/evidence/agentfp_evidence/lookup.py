@@ -177,8 +177,8 @@ def _find_phone(table: Table, raw: str) -> Verdict | None:
 
 def find_moment(table: Table, moment: Moment) -> Verdict | None:
     """A date or a clock time that stands somewhere, in any spelling, whole or as a part of a timestamp."""
-    if moment.impossible:
-        return unsupported("strong", "impossible")
+    if moment.impossible:  # what no clock shows may be hours and minutes that something took
+        return unsupported("weak" if not moment.dates and moment.clock is not None and moment.clock[1] < 60 else "strong", "impossible")
     found: list[Posting] = []
     how = "exact"
     if moment.dates:

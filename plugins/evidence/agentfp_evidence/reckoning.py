@@ -27,6 +27,8 @@ _TRIFLE = 0.005
 """Nobody adds so small a part to so large a whole without saying both."""
 _TELLING = 100
 """A smaller number that stands somewhere may be anything, so it is no part of a sum that names it nowhere."""
+_SIGNED = frozenset({"celsius", "fahrenheit"})
+"""What is measured from a point that is no nothing, so that differences of unlike signs are usual."""
 _EXACT = frozenset({"sum", "difference"})
 """What is not rounded, unless the answer says so."""
 
@@ -145,13 +147,14 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
             yield Result("difference", abs(a.value - b.value), f"|{a.value:g} - {b.value:g}|", (a, b))
         return
     pair = _in_one_unit(a, b, unit)
-    if pair is not None and not a.counting and not b.counting:
+    alike = (a.value < 0) == (b.value < 0) or _dimension(a) in _SIGNED
+    if pair is not None and alike and not a.counting and not b.counting:
         x, y = pair
         if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
         if "difference" in hows and x != y and min(abs(x), abs(y)) > _TRIFLE * max(abs(x), abs(y)):
             yield Result("difference", abs(x - y), f"{max(x, y):g} - {min(x, y):g}", (a, b))
-    for p, q in ((a, b), (b, a)):
+    for p, q in ((a, b), (b, a)) if min(a.value, b.value) > 0 else ():
         if "product" not in hows and "ratio" not in hows:
             break
         if p.unit is PERCENT and q.unit is not PERCENT:
@@ -220,6 +223,8 @@ def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
             for last in range(first + 2, len(same)):
                 total += same[last].value
                 run = same[first : last + 1]
+                if len({t.value < 0 for t in run}) > 1:
+                    break
                 amount = _turned(total, kind, unit)
                 if amount is not None and min(abs(t.value) for t in run) > _TRIFLE * abs(total):
                     yield Result("sum", amount, " + ".join(f"{t.value:g}" for t in run), tuple(run))
@@ -227,7 +232,7 @@ def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
 
 def _remainders(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     """What two terms leave of a third, and by how much two exceed it."""
-    plain = [t for t in terms if not t.counting][:8]
+    plain = [t for t in terms if not t.counting and t.value > 0][:8]
     for a in plain:
         for b, c in itertools.combinations([t for t in plain if t is not a], 2):
             if a.unit is b.unit is c.unit and _wears(a.unit, unit):

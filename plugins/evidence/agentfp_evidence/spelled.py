@@ -83,7 +83,7 @@ def spelled_in(text: str) -> Iterator[Spelled]:
             yield Spelled(total + current, first.start(), at)
 
 
-_WHOLE_BEFORE = re.compile(r"\b(?:of the|of all|all|von den|der|des|sur les)\s[*_]*$", re.IGNORECASE)
+_WHOLE_BEFORE = re.compile(r"\b(?:of the|of all|all|all the|across|across the|von den|alle|des|sur les)\s[*_]*$", re.IGNORECASE)
 _TIME_BEHIND = re.compile(
     r"[*_]*[ -](?:full |working |more |ganze |weitere )?(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden|minuten|stunden|tagen?|wochen"
     r"|monaten?|jahren?|secondes|heures|jours|semaines|mois|ans)\b",
@@ -99,4 +99,4 @@ def is_measured(text: str, start: int, end: int) -> bool:
         start: where the number begins.
         end: where it ends.
     """
-    return _TIME_BEHIND.match(text, end) is not None or _WHOLE_BEFORE.search(text[max(0, start - 12) : start]) is not None
+    return _TIME_BEHIND.match(text, end) is not None or _WHOLE_BEFORE.search(text[max(0, start - 14) : start]) is not None
