@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
-from agentfp_evidence.context import LABELS, column_header, label_around, names_field, sentence_around
+from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
@@ -247,6 +247,9 @@ class Deriver:
         yield around.sentence, []
         if len(before) > 1:
             yield [_term(o) for o in before[-_JUST_BEFORE:]], []
+        above = cells_above(self._text, number.start) if self._text.count("|", max(0, number.start - 200), number.start) else []
+        if above:
+            yield [_term(o) for o in before if any(a < o.start < b for a, b in above)], []
         near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
             if len(rows) <= 2:
@@ -257,6 +260,8 @@ class Deriver:
         yield near, []
         yield [*around.sentence, *around.fields], few
         yield near, few
+        if few and significant(number) >= _TELLING_DIGITS:
+            yield few[:MAX_TERMS], []
 
     def _named(self, first: int, last: int) -> list[tuple[int, NamedRow]]:
         found = self._rows.get((first, last))
