@@ -25,6 +25,8 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 MAX_AGGREGATES = 50_000
 _CERTAIN_DIGITS = 3
 _NO_RISK = 0.02
+_LOOSE = 0.3
+"""Expected accidental hits of a total or a mean that the answer calls so, of a field that it names."""
 _FIRST_ROWS = 3
 _MAX_FACTORS = 5
 _AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
@@ -143,7 +145,7 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     derivation = f"{number.readings[0]} = {best.origin}"
     if significant(number) < _CERTAIN_DIGITS and risk > MAX_ACCIDENTS:
         return unverifiable("coincidence", [posting], derivation) if called else None
-    if risk > 1:
+    if risk > (_LOOSE if best.how in ("sum", "mean", "median") else NARROW_RISK):
         return None
     return supported(best.how, [posting], derivation)
 
@@ -155,12 +157,14 @@ def _by_odds(aggregates: Aggregates, number: Number, text: str, label: str) -> V
     fit = aggregates.near(number, abs(number.value) / 2, abs(number.value) * 2)
     kinds = {how for how, name in _LABEL_OF.items() if LABELS[name].search(label)}
     adds_up = "sum" in kinds or not is_money(number.unit)  # a price that nothing calls a total is meant to stand somewhere
+    measured = number.unit is not None and not is_money(number.unit) and significant(number) > _CERTAIN_DIGITS
     narrow = (
         [a for a in fit if a.how in ("sum", "mean") and names_field(sentence, words_of_key(a.keys))] if adds_up else [],
         [a for a in fit if a.how in kinds],
         [a for a in fit if a.how == "sum"] if adds_up else [],
+        [a for a in fit if a.how == "difference" and a.unit is not None] if measured else [],
     )
-    for chosen, risk in zip(narrow, (NARROW_RISK, NARROW_RISK, MAX_RISK), strict=True):
+    for chosen, risk in zip(narrow, (NARROW_RISK, NARROW_RISK, MAX_RISK, _NO_RISK), strict=True):
         results = (Result(a.how, a.value * _factor(a.unit, number), a.origin, ()) for a in chosen)
         found = first_hit(number, results, max_risk=risk)
         if found is not None:

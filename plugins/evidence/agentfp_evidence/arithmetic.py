@@ -6,21 +6,26 @@ the answer calls it one: among a few prices some two always add up to something.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentfp.transcripts import ValueSource
-from agentfp_evidence.context import NUMBER_WORDS, is_labelled, same_noun, sentence_around
+from agentfp_evidence.context import NUMBER_WORDS, cells_above, is_labelled, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.figures import fits
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.reckoning import NARROW_RISK, Result, first_hit
 from agentfp_evidence.scan import Word
 from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
 
 MAX_OPERANDS = 60
 _WINDOW = 12
+_NEAR = 4
+_SCALES = (10, 100, 1000, 1_000_000)
+"""By which an equation may be off for the units that it does not write: per cent, per thousand, kilo."""
 _TELLING_DIGITS = 5
 """A number of so many digits is no product of two others by accident."""
 _OPERATOR = re.compile(
@@ -28,6 +33,9 @@ _OPERATOR = re.compile(
     r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
     re.IGNORECASE,
 )
+_OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
+"""The equation begins before, with a number that stands nowhere."""
+_RESULT = re.compile(r"=[\s*_]*[$€£]?$")
 _RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
 _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
@@ -91,7 +99,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
     """
     around = [o for o in operands if o.end <= number.start or o.start >= number.end]
     return (
-        _equation(text, number, around)
+        equation(text, number, around)
         or _whole(text, number, around)
         or _converted(text, number, around)
         or _total(text, number, around)
@@ -112,15 +120,22 @@ def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str |
     """
     for run in _chains(text, [o for o in operands if o.end <= number.start]):
         between = text[run[-1][1].end : number.start]
-        if re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
+        cut = _OPERATOR_BEFORE.search(text[max(0, run[0][1].start - 8) : run[0][1].start]) is not None
+        if not cut and re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
             value = _evaluate(run)
-            if value is not None and not _is(value, number):
+            if value is not None and not any(_is(value / scale, number) for scale in (1, *_SCALES)):
                 return " ".join(f"{op} {o.value:g}" for op, o in run).strip() + f" = {value:.12g}"
     return None
 
 
-def _equation(text: str, number: Number, operands: list[Operand]) -> Worked | None:
-    """A sum, difference or product that the answer writes out beside the number."""
+def equation(text: str, number: Number, operands: Sequence[Operand]) -> Worked | None:
+    """A sum, difference or product that the answer writes out beside the number.
+
+    Args:
+        text: the answer, folded.
+        number: the number.
+        operands: what the equation may hold, in order.
+    """
     for run in _chains(text, operands):
         first, last = run[0][1], run[-1][1]
         near = text[last.end : number.start] if last.end <= number.start else text[number.end : first.start]
@@ -134,7 +149,7 @@ def _equation(text: str, number: Number, operands: list[Operand]) -> Worked | No
     return None
 
 
-def _chains(text: str, operands: list[Operand]) -> Iterator[list[tuple[str, Operand]]]:
+def _chains(text: str, operands: Sequence[Operand]) -> Iterator[list[tuple[str, Operand]]]:
     """Runs of operands with an operator between each two."""
     run: list[tuple[str, Operand]] = []
     for operand in operands:
@@ -216,10 +231,15 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     """The sum of numbers that stand together before or behind it, when it is called a total."""
     if not is_labelled(text, number.start, number.end, "sum"):
         return None
+    above = cells_above(text, number.start)
+    column = [o for o in operands if any(a < o.start < b for a, b in above) and _same_unit(o, number)] if above else []
+    if 1 < len(column) == len(above) and _is(sum(o.value for o in column), number):
+        return _worked("sum", number, " + ".join(f"{o.value:g}" for o in column), column)
     ways: list[list[Operand]] = []
     for same in _of_one_unit(operands, number):
         listed = [o for o in same if not _in_brackets(text, o)]
-        ways += [same, listed, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
+        results = [o for o in same if _RESULT.search(text, max(0, o.start - 6), o.start)]
+        ways += [same, listed, results, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
     for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
         before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
         behind = [o for o in chosen if o.start >= number.end][:_WINDOW]
@@ -254,14 +274,32 @@ def _difference(text: str, number: Number, operands: list[Operand]) -> Worked | 
     if not is_labelled(text, number.start, number.end, "difference"):
         return None
     if number.unit == PERCENT:
-        return _percent_change(number, operands)
+        return _by_odds(number, _percent_changes(operands))
     same = [o for o in operands if _same_unit(o, number)][-MAX_OPERANDS:]
-    for i, a in enumerate(same):
-        for b in same[i + 1 :]:
-            if _is(abs(a.value - b.value), number) and a.value != b.value:
-                high, low = (a, b) if a.value > b.value else (b, a)
-                return _worked("difference", number, f"{high.value:g} - {low.value:g}", [high, low])
+    first, last = sentence_around(text, number.start, number.end)
+    own = [o for o in same if first <= o.start < last]
+    before = [o for o in same if o.end <= number.start][-_NEAR:]
+    for chosen in (own, before, same):
+        found = _by_odds(number, _differences(chosen))
+        if found is not None:
+            return found
     return None
+
+
+def _by_odds(number: Number, ways: Iterable[tuple[str, float, str, list[Operand]]]) -> Worked | None:
+    """The way that gives a number, where there are so few that this is no accident."""
+    every = list(ways)
+    hit = first_hit(number, [Result(how, value, written, ()) for how, value, written, _ in every], max_risk=NARROW_RISK)
+    if hit is None:
+        return None
+    return next(_worked(how, number, written, used) for how, _, written, used in every if written == hit.written)
+
+
+def _differences(operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    for a, b in itertools.combinations(operands, 2):
+        if a.value != b.value:
+            high, low = (a, b) if a.value > b.value else (b, a)
+            yield "difference", high.value - low.value, f"{high.value:g} - {low.value:g}", [high, low]
 
 
 def _of_one_unit(operands: list[Operand], number: Number) -> list[list[Operand]]:
@@ -273,13 +311,12 @@ def _of_one_unit(operands: list[Operand], number: Number) -> list[list[Operand]]
     return [[o for o in operands if o.unit == unit] for unit in units if not is_money(unit)]
 
 
-def _percent_change(number: Number, operands: list[Operand]) -> Worked | None:
-    plain = [o for o in operands if o.unit != PERCENT and o.value][-12:]
-    for a in plain:
-        for b in plain:
-            if a is not b and agree(a.unit, b.unit) and _is(abs(100 * (b.value - a.value) / a.value), number):
-                return _worked("percent-change", number, f"100 * ({b.value:g} - {a.value:g}) / {a.value:g}", [b, a])
-    return None
+def _percent_changes(operands: list[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    plain = [o for o in operands if o.unit != PERCENT and o.value][-_WINDOW:]
+    for a, b in itertools.permutations(plain, 2):
+        if agree(a.unit, b.unit) and a.value != b.value:
+            change = abs(100 * (b.value - a.value) / a.value)
+            yield "percent-change", change, f"100 * ({b.value:g} - {a.value:g}) / {a.value:g}", [b, a]
 
 
 def _product(text: str, number: Number, operands: list[Operand], counts: Sequence[Operand]) -> Worked | None:
@@ -318,6 +355,9 @@ def _line_product(text: str, number: Number, operands: list[Operand]) -> Worked 
     first = text.rfind("\n", 0, number.start) + 1
     last = text.find("\n", number.end)
     line = [o for o in operands if first <= o.start and (last < 0 or o.end <= last)][-_WINDOW:]
+    above = cells_above(text, number.start)
+    if above:
+        line = [o for o in operands if any(a < o.start < b for a, b in above)][-_WINDOW:]
     for i, a in enumerate(line):
         for b in line[i + 1 :]:
             one_priced = not (is_money(a.unit) and is_money(b.unit)) and PERCENT not in (a.unit, b.unit)

@@ -15,11 +15,13 @@ _SENTENCE = re.compile(rf"(?<=[^\s\d][.!?])\s(?=[A-ZÀ-Þ*_(\"„«])|(?<=\d[.!?
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
 _CLAUSE_END = re.compile(r"[,.;:(\n]|\d")
 _TABLE_REACH = 4_000
+_RULE = re.compile(r"\|\s*:?-")
+_BAR = re.compile(r"\|")
 LABELS = {
     "sum": re.compile(
         r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt"
         r"|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
-        r"|\w*kosten|refund\w*|charged?|spent|revenue|umsatz|verbrauch\w*|used)\b",
+        r"|\w*kosten|refund\w*|charged?|spent|revenue|worth|brought in|adds? up|makes|making|umsatz|verbrauch\w*|used)\b",
         re.IGNORECASE,
     ),
     "difference": re.compile(
@@ -140,6 +142,39 @@ def column_header(text: str, at: int) -> str:
     return cells[column] if column < len(cells) else ""
 
 
+def row_head(text: str, at: int) -> str:
+    """The first cell of the row of a markdown table that a place stands in; empty in that cell itself.
+
+    Args:
+        text: the answer.
+        at: a place in a row.
+    """
+    line = text.rfind("\n", 0, at) + 1
+    cells = text[line:at].split("|")
+    return cells[1] if len(cells) > 2 else ""
+
+
+def cells_above(text: str, at: int) -> list[tuple[int, int]]:
+    """Where the cells of a markdown table stand that are above a place, in its column, the first one first.
+
+    Args:
+        text: the answer.
+        at: a place in a row.
+    """
+    line = text.rfind("\n", 0, at) + 1
+    column = text.count("|", line, at)
+    found: list[tuple[int, int]] = []
+    while line > 1:
+        end = line - 1
+        line = text.rfind("\n", 0, end) + 1
+        if not text.startswith("|", line) or _RULE.match(text, line):
+            break
+        bars = [m.start() for m in _BAR.finditer(text, line, end)]
+        if column < len(bars):
+            found.append((bars[column - 1], bars[column]))
+    return found[::-1]
+
+
 def label_around(text: str, start: int, end: int) -> str:
     """The words by which an answer calls a value: back to the number before it, and on to the end of the clause.
 
@@ -151,7 +186,7 @@ def label_around(text: str, start: int, end: int) -> str:
     first, last = sentence_around(text, start, end, 120)
     header = column_header(text, start)
     if header:
-        return header
+        return f"{header} {row_head(text, start)}"
     before = text[first:start]
     digits = [m.end() for m in _NUMBER_BEFORE.finditer(before)]
     if digits and before[digits[-1] :].strip(" (") == "" and "(" in before[digits[-1] - 1 :]:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
-from agentfp_evidence.context import LABELS, column_header, label_around, names_field, sentence_around
+from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.reckoning import MAX_RISK, NARROW_RISK, Result, Term, first_hit, reckon
+from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, agree, is_money, unit_of_key
@@ -34,7 +34,7 @@ _EACH = re.compile(
 )
 _ADDS = re.compile(r"\b(?:makes?|making|pays?|adds?|comes?|bring\w*|plus|zusammen|macht|ergibt)\b", re.IGNORECASE)
 _LESS = re.compile(
-    r"\b(?:above|below|over|under|older|younger|faster|slower|quicker|better|worse"
+    r"\b(?:above|below|over|under|within|older|younger|faster|slower|quicker|better|worse"
     r"|warmer|colder|larger|smaller|bigger|heavier|lighter|taller|stronger|weaker"
     r"|earlier|later|apart|missing|away|after|discount\w*|deduct\w*|instead|against|than|between|compared|to go"
     r"|above|unter|\u00fcber|nach|statt|als|fehl\w*|sous|apr\u00e8s|que|manqu\w*)\b",
@@ -53,8 +53,17 @@ _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|a
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
 """Below that a difference needs no word that calls it one."""
+_ANY_RISK = 10.0
+"""No bound at all."""
 _PRODUCT = frozenset({"product"})
 _TELLING_DIGITS = 4
+_TELLING_BARE = 3
+_OTHER = re.compile(
+    r"\b(?:remain\w*|left|rest|other|unused|free|off|without|tax\w*|vat|gross|net|incl\w*|markup|tip|service|surcharge|fee|discount\w*|rebate"
+    r"|mwst|brutto|netto|rabatt|zuschlag|tva|remise|ttc|ht)\b",
+    re.IGNORECASE,
+)
+"""Words of a share that is added, taken off or left over."""
 _PERCENT = frozenset({"percent"})
 
 
@@ -96,7 +105,7 @@ class Deriver:
             return None  # a reference is no amount
         around = self._around(number, operands)
         if number.unit is PERCENT:
-            change = first_hit(number, self._changes(number, around), max_risk=2 * NARROW_RISK)
+            change = first_hit(number, self._changes(number, around), max_risk=NARROW_RISK)
             if change is not None:
                 return _verdict(number, change)
             for shares in self._shares(number, operands, around):
@@ -115,8 +124,10 @@ class Deriver:
         hows_said = self._hows(number)
         for hows in hows_said:
             risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
+            few = self._few_numbers()
             for terms, others in self._rings(number, operands, around):
-                found = reckon(number, terms, hows, others, max_risk=risk)
+                wide = 0.5 if few and len(others) == len(few) else 1.0
+                found = reckon(number, terms, hows, others, max_risk=wide * risk)
                 if found is not None:
                     return _verdict(number, found)
         if guesses and significant(number) >= _TELLING_DIGITS:
@@ -139,6 +150,20 @@ class Deriver:
             if found is not None:
                 return _verdict(number, found)
         return None
+
+    def may_follow(self, number: Number, operands: Sequence[Operand]) -> bool:
+        """Whether some of the numbers near give a number at all, be it by accident.
+
+        Args:
+            number: the number that stands nowhere.
+            operands: the grounded numbers of the answer.
+        """
+        ways = (_PERCENT,) if number.unit is PERCENT else (_PLAIN | {"difference"},)
+        few = [term for term, _ in self._few_numbers()]
+        around = self._around(number, operands)
+        rings = [(terms, others) for terms, others in self._rings(number, operands, around) if terms]
+        rings.append((few[:MAX_TERMS], few[MAX_TERMS:]))
+        return any(reckon(number, terms, hows, others, max_risk=_ANY_RISK) is not None for terms, others in rings for hows in ways)
 
     def _shares(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[Iterator[Result]]:
         """A share in percent: of the part right before it ("84 in Lyon (55%)"), of a named row, or of a number near; of larger ones."""
@@ -172,9 +197,10 @@ class Deriver:
 
     def _hows(self, number: Number) -> list[frozenset[str]]:
         """The ways of reckoning that the words around a number speak of, and those that need no word; no difference goes without."""
-        if number.unit is PERCENT:
-            return [_PERCENT]
         first, last = sentence_around(self._text, number.start, number.end)
+        change = frozenset({"change"} if any(p.search(self._text, first, last) for p in (_FELL, _ROSE, _LESS, _OTHER)) else ())
+        if number.unit is PERCENT:
+            return [_PERCENT | change]
         label = label_around(self._text, number.start, number.end)
         said = {how for how in ("sum", "difference") if LABELS[how].search(label)}
         if _LESS.search(label):
@@ -184,12 +210,14 @@ class Deriver:
         if _ADDS.search(label):
             said.add("sum")
         all_ = set(_PLAIN)
-        if is_money(number.unit) and not (LABELS["sum"].search(self._text, first, last) or _ADDS.search(self._text, first, last)):
+        if number.unit is None and significant(number) < _TELLING_BARE and not said:
+            all_ -= {"product", "ratio", "proportion"}
+        if is_money(number.unit) and not (LABELS["sum"].search(label) or _ADDS.search(label)):
             all_.discard("sum")
         if LABELS["difference"].search(self._text, first, last) or _LESS.search(self._text, first, last):
             all_.add("difference")
         rate = {"rate"} if _RATE.search(self._text, first, last) else set()
-        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate)]
+        return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate | change)]
 
     def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
         first, last = sentence_around(self._text, number.start, number.end)
@@ -219,6 +247,9 @@ class Deriver:
         yield around.sentence, []
         if len(before) > 1:
             yield [_term(o) for o in before[-_JUST_BEFORE:]], []
+        above = cells_above(self._text, number.start) if self._text.count("|", max(0, number.start - 200), number.start) else []
+        if above:
+            yield [_term(o) for o in before if any(a < o.start < b for a, b in above)], []
         near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
             if len(rows) <= 2:
@@ -229,6 +260,8 @@ class Deriver:
         yield near, []
         yield [*around.sentence, *around.fields], few
         yield near, few
+        if few and significant(number) >= _TELLING_DIGITS:
+            yield few[:MAX_TERMS], []
 
     def _named(self, first: int, last: int) -> list[tuple[int, NamedRow]]:
         found = self._rows.get((first, last))

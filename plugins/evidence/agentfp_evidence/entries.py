@@ -16,7 +16,7 @@ from typing import NamedTuple
 from agentfp_evidence.moments import STAMP, Moment, moments_of
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.scan import Mention, Word, scan
-from agentfp_evidence.spelled import spelled_in
+from agentfp_evidence.spelled import is_number_word, spelled_in
 from agentfp_evidence.units import Unit, unit_of
 
 _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
@@ -43,6 +43,9 @@ class Entry(NamedTuple):
     part: bool = False
 
 
+_SEGMENT = re.compile(r"[^_\-/.:@#+&]+")
+
+
 class Scanned(NamedTuple):
     """What a text of the evidence holds."""
 
@@ -60,7 +63,8 @@ def entries_of(text: str) -> Scanned:
     entries: list[Entry] = []
     for mention in scan(text, lambda *word: words.append(Word(*word)), lenient=True):
         _enter(mention, text, entries, words)
-    entries.extend(Entry(f"n:{spelled.value}", spelled.start, spelled.end, part=True) for spelled in spelled_in(text))
+    if any(is_number_word(word.text) for word in words):
+        entries.extend(Entry(f"n:{spelled.value}", spelled.start, spelled.end, part=True) for spelled in spelled_in(text))
     return Scanned(entries, words)
 
 
@@ -125,7 +129,7 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
 
 def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> None:
     """Segments of an identifier: words serve names, long numbers and codes stand for themselves."""
-    segments = [(m.start(), m[0]) for m in re.finditer(r"[^_\-/.:@#+&]+", raw)][:_MAX_SEGMENTS]
+    segments = [(m.start(), m[0]) for m in _SEGMENT.finditer(raw)][:_MAX_SEGMENTS]
     for at, segment in segments:
         end = start + at + len(segment)
         if segment.isalpha():
@@ -133,7 +137,7 @@ def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> 
         elif segment.isdigit():
             if len(segment) >= 4:
                 entries.append(Entry(f"q:{segment}", start + at, end, part=True))
-        elif len(segments) > 1 and len(segment) >= 4:
+        elif len(segments) > 1 and len(segment) >= 3:
             entries.append(Entry(f"i:{segment}", start + at, end, part=True))
             letters = segment.rstrip("0123456789")
             if letters.isalpha():

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import find_aggregate
-from agentfp_evidence.arithmetic import Operand, contradicts, words_as_counts, work_out
+from agentfp_evidence.announced import is_announced
+from agentfp_evidence.arithmetic import Operand, contradicts, equation, words_as_counts, work_out
 from agentfp_evidence.context import gives_advice, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
@@ -17,7 +18,7 @@ from agentfp_evidence.index import Posting, places
 from agentfp_evidence.ladder import Found, Ladder, find_in
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
-from agentfp_evidence.magnitudes import find_converted, find_magnitude
+from agentfp_evidence.magnitudes import find_converted, find_magnitude, significant
 from agentfp_evidence.masks import (
     code_blocks,
     is_basis,
@@ -27,7 +28,7 @@ from agentfp_evidence.masks import (
     stands_behind_label,
     stands_behind_standard,
 )
-from agentfp_evidence.moments import WEEKDAYS
+from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form, swapped
@@ -38,7 +39,7 @@ from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word
 from agentfp_evidence.shifts import age, shifted, time_between, time_stated, weekday_fits
 from agentfp_evidence.spans import time_as_clock
-from agentfp_evidence.spelled import is_number_word, spelled_in
+from agentfp_evidence.spelled import is_measured, is_number_word, spelled_in
 from agentfp_evidence.timing import reckon_time
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
@@ -48,10 +49,17 @@ SMALL_WORD = 12
 _WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
 MAX_WORKED_OUT = 120
 """Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
+_COUNTED = frozenset({"number", "quantity", "money"})
+_MARKS = re.compile(r"[^\d.]|\.(?!\d)")
+_ZERO = re.compile(r"[-+$€£]?0(?!\d|[.,]\d|e-?\d)|[$€£]?0[.,]0+(?=\s?(?:%|[A-Z]{3}\b|[$€£]))|[$€£]0\.0+", re.IGNORECASE)
+"""Nothing, as it is said; 0.0 of a measure is a reading."""
+_VERSION_LIKE = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
 _RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
 """Minutes, seconds and their fraction."""
 MAX_AROUND = 100
 """Values before and behind one that it may be worked out from."""
+_TELLING = 3
+"""Significant digits of a number that an equation gives by no accident."""
 MAX_STEPS = 4
 """Values worked out from values that are worked out themselves."""
 
@@ -116,7 +124,7 @@ class JudgedText:
             counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value, self._language)
             if counted is not None:
                 yield "number", spelled.start, spelled.end, counted
-            elif spelled.value <= SMALL_WORD:
+            elif spelled.value <= SMALL_WORD and not (spelled.value > 2 and is_measured(self._text, spelled.start, spelled.end)):
                 yield "number", spelled.start, spelled.end, unverifiable("small-word")
             else:
                 yield "number", spelled.start, spelled.end, unsupported("weak")
@@ -186,11 +194,12 @@ class JudgedText:
                 return found
             if number.unit is not None and number.unit.dimension == "time" and gives_advice(text, number.start, number.end):
                 return unverifiable("advice")
-            if number.readings[0] == "0":
+            if number.readings[0] == "0" and _ZERO.match(text, number.start):
                 return unverifiable("zero")
             return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
         if mention.kind == "moment":
-            verdicts = [find_moment(table, m) or shifted(table, self._ladder.offsets, m, self._stated) for m in mention.moments]
+            fixed = self._is_version(mention)
+            verdicts = [find_moment(table, m) or (None if fixed else self._shifted(m)) for m in mention.moments]
             bad = next((v for v in verdicts if v is None or v.verdict == "unsupported"), verdicts[0])
             if bad is not None:
                 return bad
@@ -202,9 +211,16 @@ class JudgedText:
             return unsupported("weak")
         return find_identifier(table, text[mention.start : mention.end]) or unsupported("strong")
 
+    def _is_version(self, mention: Mention) -> bool:
+        """Whether what reads as a date may as well be a version, from which nothing is reckoned."""
+        return self._language == "en" and _VERSION_LIKE.fullmatch(self._text, mention.start, mention.end) is not None
+
+    def _shifted(self, moment: Moment) -> Verdict | None:
+        return shifted(self._table, self._ladder.offsets, moment, self._stated)
+
     def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
         """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
-        left = [i for i, (_, v) in enumerate(judged) if v.verdict == "unsupported" and v.how == "absent"]
+        left = [i for i, (m, v) in enumerate(judged) if v.verdict == "unsupported" and (v.how in ("absent", "impossible") or _is_share(m, v))]
         left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
         left = left[:MAX_WORKED_OUT]
         if not left:
@@ -232,6 +248,10 @@ class JudgedText:
             number = judged[i][0].number
             if number is not None and number.unit == PERCENT and number.value == 100:
                 judged[i] = (judged[i][0], unverifiable("idiom"))
+            elif number is not None and judged[i][1].severity == "strong" and self._options.profile != "strict":
+                operands = self._operands(judged, i)
+                if is_announced(self._table, self._text, number, may_follow=self._deriver.may_follow(number, operands)):
+                    judged[i] = (judged[i][0], replace(judged[i][1], severity="weak", how="unproven"))
 
     def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
         """Work out what can be, twice where one result serves another; what is left then."""
@@ -258,7 +278,7 @@ class JudgedText:
     def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
         mention, verdict = judged[at]
         if verdict.verdict == "unsupported" and verdict.how != "arithmetic" and mention.kind in ("moment", "number", "duration"):
-            found = reckon_time(self._ladder, self._text, judged, at, self._operands(judged, at))
+            found = None if self._is_version(mention) else reckon_time(self._ladder, self._text, judged, at, self._operands(judged, at))
             if found is not None:
                 judged[at] = (mention, found)
                 return
@@ -293,6 +313,9 @@ class JudgedText:
             and m.number.readings[0].isdigit()
             and m.number.digits <= 3
         ]
+        if found is None and guesses and significant(mention.number) >= _TELLING:
+            written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
+            found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
         found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
@@ -342,14 +365,15 @@ class JudgedText:
     def _value(self, kind: str, start: int, end: int, verdict: Verdict) -> EvidenceValue:
         near = None
         folded = self._text[start:end].lower()
-        if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted"):
+        if verdict.verdict == "unsupported" and verdict.how in ("absent", "unproven", "misquoted"):
             verdict = self._in_failed(folded, verdict)
-        if verdict.verdict == "unsupported" and verdict.how in ("absent", "misquoted", "unit") and self._ladder.index.unseen:
+        if verdict.verdict == "unsupported" and verdict.how in ("absent", "unproven", "misquoted", "unit") and self._ladder.index.unseen:
             verdict = replace(verdict, how="unseen", severity="weak")
-        if verdict.verdict == "unsupported" and kind == "number" and verdict.how == "absent":
-            near = swapped(folded, lambda form: bool(self._table.find(f"n:{form}")))
+        if verdict.verdict == "unsupported" and kind in _COUNTED and verdict.how in ("absent", "unproven"):
+            bare = _MARKS.sub("", folded)
+            near = swapped(bare, lambda form: bool(self._table.find(f"n:{form}")))
             if near is not None:  # a number that stands nowhere, and nearly is one that does
-                verdict = replace(verdict, severity="strong")
+                verdict = replace(verdict, severity="strong", how="absent")
         if verdict.verdict == "unsupported" and kind in ("identifier", "email", "url", "phone"):
             near = nearest_form(folded, (k[2:] for k in self._table.values if k[0] in "ieup"))
         if verdict.postings and not verdict.derivation:
@@ -367,6 +391,11 @@ class JudgedText:
             near=near,
             value=folded,
         )
+
+
+def _is_share(mention: Mention, verdict: Verdict) -> bool:
+    """Whether a number is so many percent, and stands elsewhere as a measure of something else."""
+    return verdict.how == "unit" and mention.number is not None and mention.number.unit is PERCENT
 
 
 def _same(a: Mention, b: Mention) -> bool:

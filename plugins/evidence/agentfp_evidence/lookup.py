@@ -16,6 +16,8 @@ from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiab
 _COMPOUND = re.compile(r"[/+&,|:;=@]|--|\.\.|->")
 _LOOSE_COMPOUND = re.compile(r"[/+&,|:;=@_-]|\.\.")
 _GLUED_CODE = re.compile(r"(?P<code>usd|eur|gbp|chf|jpy|no|nr|id)(?P<digits>\d[\d.,]*)")
+_NUMBERED = re.compile(r"([a-z]{3,})-(\d{1,3})")
+"""A word and its number in one: "epoch-4" for "epoch 4"."""
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
 _LAST_DIGITS = re.compile(
     r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf"
@@ -121,6 +123,15 @@ def _put_together(table: Table, token: str) -> Verdict | None:
         else:
             if found and (pattern is _COMPOUND or all(len(p) >= 4 for p in pieces if any(c.isdigit() for c in p))):
                 return supported("part", found)
+    numbered = _NUMBERED.fullmatch(token)
+    if numbered is not None:
+        held = [
+            p
+            for p in table.find(f"n:{numbered[2]}")
+            if any(w.source is p.source and w.node is p.node and 0 < p.start - w.end <= 2 for w in table.words.get(numbered[1], ()))
+        ]
+        if held:
+            return supported("part", held)
     prefixed = _PREFIXED.fullmatch(token)
     if prefixed is not None:
         held = table.find(f"n:{prefixed[1]}") or table.find(f"i:{prefixed[1]}")
@@ -166,8 +177,8 @@ def _find_phone(table: Table, raw: str) -> Verdict | None:
 
 def find_moment(table: Table, moment: Moment) -> Verdict | None:
     """A date or a clock time that stands somewhere, in any spelling, whole or as a part of a timestamp."""
-    if moment.impossible:
-        return unsupported("strong", "impossible")
+    if moment.impossible:  # what no clock shows may be hours and minutes that something took
+        return unsupported("weak" if not moment.dates and moment.clock is not None and moment.clock[1] < 60 else "strong", "impossible")
     found: list[Posting] = []
     how = "exact"
     if moment.dates:

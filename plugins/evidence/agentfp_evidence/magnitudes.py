@@ -71,12 +71,18 @@ def find_magnitude(table: Table, number: Number, before: str) -> Verdict | None:
     temperature = _temperature(table, number)
     if temperature is not None:
         return temperature
-    if number.hedged and significant(number) >= 2 and number.digits >= 3 and _LOWER_BOUND.search(before):
+    if number.hedged and _is_round(number) and number.digits >= 3 and _LOWER_BOUND.search(before):
         lead = 10.0 ** math.floor(math.log10(abs(value))) if value else 1.0
         found = [(x, p) for x, p in table.between(value, value + lead) if agree(p.unit, number.unit)]
         if found:
             return unverifiable("bound", [p for _, p in found[:4]], f"{found[0][0]:g}")
     return None
+
+
+def _is_round(number: Number) -> bool:
+    """Whether a number is one that people set as a bound: two digits and zeros."""
+    digits = number.readings[0].lstrip("-").replace(".", "").lstrip("0")
+    return 2 <= significant(number) and len(digits.rstrip("0")) <= 2
 
 
 def _ways(number: Number) -> list[tuple[str, float, Unit | None, str]]:

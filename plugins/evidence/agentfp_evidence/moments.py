@@ -141,7 +141,7 @@ def _is_date(year: int | None, month: int, day: int) -> bool:
 
 
 def _is_clock(hour: int, minute: int, second: int | None) -> bool:
-    return hour < 24 and minute < 60 and (second or 0) < 61
+    return (hour < 24 or (hour, minute) == (24, 0)) and minute < 60 and (second or 0) < 61
 
 
 def _clock(match: re.Match[str]) -> Moment:

@@ -27,6 +27,8 @@ _TRIFLE = 0.005
 """Nobody adds so small a part to so large a whole without saying both."""
 _TELLING = 100
 """A smaller number that stands somewhere may be anything, so it is no part of a sum that names it nowhere."""
+_SIGNED = frozenset({"celsius", "fahrenheit"})
+"""What is measured from a point that is no nothing, so that differences of unlike signs are usual."""
 _EXACT = frozenset({"sum", "difference"})
 """What is not rounded, unless the answer says so."""
 
@@ -68,7 +70,8 @@ def reckon(
     Args:
         number: the number of the answer.
         terms: what it may be worked out from; the first :data:`MAX_TERMS` are used.
-        hows: the ways to ask: ``sum``, ``difference``, ``product``, ``ratio``, ``proportion``, ``percent``.
+        hows: the ways to ask: ``sum``, ``difference``, ``product``, ``ratio``, ``proportion``, ``percent``; and
+            ``change``: a share may be added, taken off or left over.
         others: numbers that one of the terms may be taken together with, but no two of them.
         max_risk: how probable it may be that a made-up number passes.
     """
@@ -88,7 +91,7 @@ def first_hit(number: Number, results: Iterable[Result], *, max_risk: float = MA
         return None
     step = _step(number)
     if is_money(number.unit) and number.decimals <= 0:
-        max_risk /= 2  # prices in whole units are round, and meet each other more often
+        max_risk /= 2 if max_risk >= NARROW_RISK else 4  # prices in whole units are round, and meet each other more often
     hit: Result | None = None
     rivals: set[int] = set()
     allowed = max_risk * 1.5 * size / step
@@ -139,23 +142,24 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
         return
     if unit is PERCENT:
         if "percent" in hows:
-            yield from _percentages(a, b)
+            yield from _percentages(a, b, hows)
         if a.unit is PERCENT and b.unit is PERCENT:
             yield Result("difference", abs(a.value - b.value), f"|{a.value:g} - {b.value:g}|", (a, b))
         return
     pair = _in_one_unit(a, b, unit)
-    if pair is not None and not a.counting and not b.counting:
+    alike = (a.value < 0) == (b.value < 0) or _dimension(a) in _SIGNED
+    if pair is not None and alike and not a.counting and not b.counting:
         x, y = pair
         if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))
         if "difference" in hows and x != y and min(abs(x), abs(y)) > _TRIFLE * max(abs(x), abs(y)):
             yield Result("difference", abs(x - y), f"{max(x, y):g} - {min(x, y):g}", (a, b))
-    for p, q in ((a, b), (b, a)):
+    for p, q in ((a, b), (b, a)) if min(a.value, b.value) > 0 else ():
         if "product" not in hows and "ratio" not in hows:
             break
         if p.unit is PERCENT and q.unit is not PERCENT:
             share = p.value / 100
-            for factor, sign in ((share, ""), (1 + share, "+"), (1 - share, "-")):
+            for factor, sign in ((share, ""), (1 + share, "+"), (1 - share, "-")) if "change" in hows else ((share, ""),):
                 if "product" in hows and _wears(q.unit, unit):
                     yield Result("product", q.value * factor, f"{q.value:g} {sign}{p.value:g} %".replace("  ", " "), (q, p))
         elif q.unit is not PERCENT and abs(q.value) != 1:
@@ -196,14 +200,15 @@ def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
                     yield Result("product", b.value * a.value / c.value, f"{b.value:g} x {a.value:g} / {c.value:g}", (b, a, c))
 
 
-def _percentages(a: Term, b: Term) -> Iterator[Result]:
+def _percentages(a: Term, b: Term, hows: frozenset[str]) -> Iterator[Result]:
     if a.unit is PERCENT or b.unit is PERCENT or not (agree(a.unit, b.unit) or convertible(a.unit, b.unit)):
         return
     low, high = sorted((abs(a.value), abs(b.value)))
     if low == high:
         return
     yield Result("ratio", 100 * low / high, f"100 * {low:g} / {high:g}", (a, b))
-    yield Result("ratio", 100 - 100 * low / high, f"100 - 100 * {low:g} / {high:g}", (a, b))
+    if "change" in hows:
+        yield Result("ratio", 100 - 100 * low / high, f"100 - 100 * {low:g} / {high:g}", (a, b))
     yield Result("percent-change", 100 * (high - low) / low, f"100 * ({high:g} - {low:g}) / {low:g}", (a, b))
 
 
@@ -218,19 +223,24 @@ def _sums(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
             for last in range(first + 2, len(same)):
                 total += same[last].value
                 run = same[first : last + 1]
+                if len({t.value < 0 for t in run}) > 1:
+                    break
                 amount = _turned(total, kind, unit)
                 if amount is not None and min(abs(t.value) for t in run) > _TRIFLE * abs(total):
                     yield Result("sum", amount, " + ".join(f"{t.value:g}" for t in run), tuple(run))
 
 
 def _remainders(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
-    """What two terms leave of a third."""
-    plain = [t for t in terms if not t.counting][:8]
+    """What two terms leave of a third, and by how much two exceed it."""
+    plain = [t for t in terms if not t.counting and t.value > 0][:8]
     for a in plain:
         for b, c in itertools.combinations([t for t in plain if t is not a], 2):
-            if a.unit is b.unit is c.unit and _wears(a.unit, unit) and abs(a.value) > abs(b.value) + abs(c.value):
-                value = abs(a.value) - abs(b.value) - abs(c.value)
-                yield Result("difference", value, f"{abs(a.value):g} - {abs(b.value):g} - {abs(c.value):g}", (a, b, c))
+            if a.unit is b.unit is c.unit and _wears(a.unit, unit):
+                whole, parts = abs(a.value), abs(b.value) + abs(c.value)
+                if whole > parts:
+                    yield Result("difference", whole - parts, f"{whole:g} - {abs(b.value):g} - {abs(c.value):g}", (a, b, c))
+                elif max(abs(b.value), abs(c.value)) > whole:
+                    yield Result("difference", parts - whole, f"{abs(b.value):g} + {abs(c.value):g} - {whole:g}", (b, c, a))
 
 
 def _in_one_unit(a: Term, b: Term, unit: Unit | None) -> tuple[float, float] | None:

@@ -30,6 +30,8 @@ _NEXT = re.compile(
     re.IGNORECASE,
 )
 _OVERNIGHT = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b|\b(?:overnight|next day)\b", re.IGNORECASE)
+_NIGHT = re.compile("overnight|next day", re.IGNORECASE)
+"""Quick to look for, so that most texts need no more."""
 _WEEK = re.compile(r"\b(?:next week|last week|week later|week earlier|nächste woche|semaine prochaine)\b", re.IGNORECASE)
 _AGED = re.compile(r"\b(?:aged?|age of|im alter von|mit|à l'âge de|âgée? de)\s$", re.IGNORECASE)
 _MAX_DATES = 60
@@ -47,7 +49,7 @@ class Offsets:
         """Read the offsets in a source."""
         text = source.text
         if source.ground == "evidence" and not self.overnight:
-            self.overnight = _OVERNIGHT.search(text) is not None
+            self.overnight = ("+1" in text or _NIGHT.search(text) is not None) and _OVERNIGHT.search(text) is not None
         if not source.person:
             return
         next_day = _NEXT.search(text)

@@ -53,6 +53,14 @@ _BACK = re.compile(
     r"\b(?:before|notice|earlier|ago|prior|until|cancel\w*|latest|by|since|began|begins?|started|starts?|from|vor|bis|seit|ab|avant|depuis)\b",
     re.IGNORECASE,
 )
+_TERM = re.compile(
+    r"\b(?:ends?|ending|until|till|to|through|due|deadline|expir\w*|valid|starts?|begins?|from|after|before|within|later|notice|last|return\w*"
+    r"|check-?(?:out|in)|ready|arriv\w*|deliver\w*|next|follow\w*|renew\w*|cancel\w*|latest|overdue|by|back|then|again|bis|fällig|ab|nach|vor"
+    r"|spätestens|kündig\w*|endet|beginnt|jusqu\w*|échéance|avant|après|partir|fin)\b",
+    re.IGNORECASE,
+)
+"""Words of a date that is reckoned from a length that only the results hold."""
+_TERM_REACH = 120
 _DAYS = {"d": 1, "n": 1, "t": 1, "w": 7, "s": 7}
 _KEYS = {
     "day": ("d", 1), "days": ("d", 1), "night": ("d", 1), "nights": ("d", 1), "week": ("d", 7), "weeks": ("d", 7),
@@ -132,7 +140,7 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
         word = match["n"].lower()
         own.setdefault(_span(match["unit"].lower(), int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)), match[0])
     bases = _dates(table, stated)
-    everything = {**spans.all(), **own}
+    everything = {**spans.all(), **own} if any(_TERM.search(text[-_TERM_REACH:]) for text in said) else own
     back = any(_BACK.search(text) for text in said)
     for year, month, day in moment.dates:
         for y in [year] if year is not None else [y for y in table.years if table.is_usual_year(y)]:

@@ -81,3 +81,22 @@ def spelled_in(text: str) -> Iterator[Spelled]:
         at = max(end, first.end())
         if total + current != 1:
             yield Spelled(total + current, first.start(), at)
+
+
+_WHOLE_BEFORE = re.compile(r"\b(?:of the|of all|all|all the|across|across the|von den|alle|des|sur les)\s[*_]*$", re.IGNORECASE)
+_TIME_BEHIND = re.compile(
+    r"[*_]*[ -](?:full |working |more |ganze |weitere )?(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden|minuten|stunden|tagen?|wochen"
+    r"|monaten?|jahren?|secondes|heures|jours|semaines|mois|ans)\b",
+    re.IGNORECASE,
+)
+
+
+def is_measured(text: str, start: int, end: int) -> bool:
+    """Whether a number in words says how long something takes, or how many there are in all, and is no turn of phrase.
+
+    Args:
+        text: the answer, folded.
+        start: where the number begins.
+        end: where it ends.
+    """
+    return _TIME_BEHIND.match(text, end) is not None or _WHOLE_BEFORE.search(text[max(0, start - 14) : start]) is not None

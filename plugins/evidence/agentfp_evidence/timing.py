@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 from collections.abc import Sequence
 
 from agentfp_evidence.arithmetic import Operand
-from agentfp_evidence.context import names_an_end, sentence_around
+from agentfp_evidence.context import cells_above, names_an_end, sentence_around
 from agentfp_evidence.ladder import Ladder
 from agentfp_evidence.moments import Moment
-from agentfp_evidence.reckoning import Term
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.reckoning import NARROW_RISK, Result, Term, first_hit
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.spans import as_seconds, clock_after, find_end, find_time, time_from_dates
 from agentfp_evidence.table import Table
@@ -34,11 +36,17 @@ def reckon_time(
     sure = [m for m, v in judged if m.kind == "moment" and v.verdict == "supported"]
     stated = [m.moments[0] for m in sure if len(m.moments) == 1]
     if mention.number is not None:
+        between = _between_clocks(mention.number, [m.clock for m in stated if m.clock is not None])
+        if between is not None:
+            return between
         beside = [moment for m in sure if first <= m.start < last for moment in m.moments]
         return time_from_dates(ladder.table, mention.number, _dates(ladder.table, stated), _dates(ladder.table, beside))
     if len(mention.moments) != 1:
         return None
     moment = mention.moments[0]
+    summed = _summed_clock(text, mention, sure)
+    if summed is not None:
+        return summed
     if moment.dates:
         return find_end(ladder.table, ladder.spans, moment, _dates(ladder.table, stated), [text[max(0, first - _CONTEXT) : last]])
     if names_an_end(text[max(first, mention.start - _BEFORE) : mention.start]):
@@ -49,6 +57,31 @@ def reckon_time(
             return found
     numbers = [Term(o.value, o.unit) for o in operands if o.unit is None or o.unit.dimension == "length"]
     return find_time(ladder.table, moment, [s for m in stated if (s := as_seconds(m)) is not None], numbers, text[first:last])
+
+
+def _between_clocks(number: Number, clocks: Sequence[tuple[int, int, int | None]]) -> Verdict | None:
+    """The time between two clock times of the answer, where so few are stated that this is no accident."""
+    if number.unit is None or number.unit.name not in ("min", "h"):
+        return None
+    minutes = list(dict.fromkeys(60 * h + m for h, m, _ in clocks))[-_MAX_CLOCKS:]
+    per = float(number.unit.factor) / 60
+    gaps = [
+        Result("duration", abs(b - a) / per, f"{b // 60:02}:{b % 60:02} - {a // 60:02}:{a % 60:02}", ())
+        for a, b in itertools.combinations(minutes, 2)
+    ]
+    found = first_hit(number, gaps, max_risk=NARROW_RISK)
+    return None if found is None else Verdict("supported", "duration", f"{number.readings[0]} = {found.written}")
+
+
+def _summed_clock(text: str, mention: Mention, sure: Sequence[Mention]) -> Verdict | None:
+    """Hours and minutes that those above them in a table add up to."""
+    clock = mention.moments[0].clock
+    above = cells_above(text, mention.start) if clock is not None else []
+    parts = [m.moments[0].clock for m in sure if any(a < m.start < b for a, b in above)]
+    total = sum(60 * part[0] + part[1] for part in parts if part is not None)
+    if clock is None or len(parts) < 2 or total != 60 * clock[0] + clock[1]:
+        return None
+    return Verdict("supported", "sum", f"{clock[0]}:{clock[1]:02} = sum of the {len(parts)} times above")
 
 
 def _dates(table: Table, moments: Sequence[Moment]) -> list[datetime.date]:
@@ -64,3 +97,4 @@ def _dates(table: Table, moments: Sequence[Moment]) -> list[datetime.date]:
 _CONTEXT = 160
 """Characters before the sentence that may say how long something lasts."""
 _BEFORE = 40
+_MAX_CLOCKS = 12
