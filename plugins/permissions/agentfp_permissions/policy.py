@@ -232,7 +232,7 @@ class _Reader:
         self.problems += [
             f"{where}: there is no capability {item!r}; {nearest(item, DECLARABLE)}" for item in found if item not in DECLARABLE
         ]
-        return found
+        return tuple([item for item in found if item in DECLARABLE])
 
     def text(self, value: Any, where: str) -> str | None:
         if value is None or (isinstance(value, str) and value.strip()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import pickle
+import threading
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -66,13 +67,14 @@ def made(secrets: Any, kind: Any = "bearer") -> Credential:
     return Credential(kind, {"authorization": TOKEN}, secrets)
 
 
-async def run(provider: Any) -> tuple[Any, str]:
+async def run(provider: Any, **settings: Any) -> tuple[Any, str]:
     @tool
     def tell(ctx: Annotated[ToolContext, Needs("crm")]) -> str:
         """Tell."""
         return f"it is {ctx.credential.to_headers()}"
 
-    result = await Agent(ScriptedModel([call("tell"), "Done."]), tools=[tell], plugins=[Credentials(provider=provider)]).run("Go.")
+    plugin = Credentials(provider=provider, **settings)
+    result = await Agent(ScriptedModel([call("tell"), "Done."]), tools=[tell], plugins=[plugin]).run("Go.")
     pause = "" if result.pause is None else result.pause.to_json()
     return result, repr([event.payload for event in result.record]) + repr(result) + result.history.to_json() + pause
 
@@ -209,6 +211,25 @@ async def test_a_run_that_is_for_nobody_is_told_so_on_the_record(server: Any) ->
 def test_the_error_about_it_survives_a_pickle() -> None:
     error = pickle.loads(pickle.dumps(NoPrincipalError("oauth2:crm")))
     assert (type(error), str(error), error.status) == (NoPrincipalError, str(NoPrincipalError("oauth2:crm")), 401)
+
+
+async def test_an_endpoint_that_does_not_answer_is_given_up_and_asked_again_later(server: Any) -> None:
+    answered = threading.Event()
+
+    def never(form: dict[str, str], authorization: str) -> tuple[int, Any]:
+        answered.wait(60)
+        return 200, {"access_token": "too-late-SENTINEL"}
+
+    server.token = never
+    provider = client(server.url)
+    result, _ = await run(provider, timeout=0.2)
+    answered.set()
+    (failed,) = [event.payload for event in result.record if event.name == "agentfp.credential.failed"]
+    assert (failed.reason, failed.error_class) == ("provider_failed", "TimeoutError")
+    server.token = lambda form, authorization: (200, {"access_token": TOKEN})
+    result, everything = await run(provider)
+    assert "[REDACTED]" in result.history[2].text
+    assert TOKEN not in everything
 
 
 def state_of(answer: Any) -> str:
