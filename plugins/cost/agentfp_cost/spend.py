@@ -94,6 +94,7 @@ class SqliteSpend:
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.touch(mode=0o600)
         with contextlib.closing(sqlite3.connect(self._path, timeout=self._timeout, isolation_level=None)) as database:
             database.execute("CREATE TABLE IF NOT EXISTS spend (key TEXT PRIMARY KEY, usd TEXT NOT NULL) WITHOUT ROWID")
             yield database

@@ -197,6 +197,7 @@ def test_many_processes_lose_nothing(tmp_path: Path) -> None:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0] * 4
     assert anyio.run(SqliteSpend(path).total, "k") == Decimal("0.0002")
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------------------------
