@@ -67,7 +67,7 @@ async def measure_all(chosen: Options, folder: Path) -> dict[str, float]:
                 begin = time.process_time()
                 await checked(turn, n)
                 best[name, n] = min(best.get((name, n), math.inf), time.process_time() - begin)
-    assert recording.stats().dropped == 0, recording.stats()
+    assert recording.stats.dropped == 0, recording.stats
     return {name: (best[name, NS[1]] - best[name, NS[0]]) / (NS[1] - NS[0]) * 1e6 for name in subjects}
 
 

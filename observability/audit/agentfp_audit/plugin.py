@@ -25,7 +25,7 @@ class Audit(Plugin):
     """Keeps a log of what runs did that cannot be changed unnoticed; `agentfp audit verify` checks it offline.
 
     A disk that is slow, full or gone delays no run but by `wait_seconds` at its end, and breaks none. What is not in the log is counted: in
-    the log, in `stats()`, and with `result.plugin_failures`.
+    the log, in `stats`, and with `result.plugin_failures`.
     """
 
     name = "audit"
@@ -116,6 +116,7 @@ class Audit(Plugin):
         """Write what waits, and seal the log."""
         self._worker.stop()
 
+    @property
     def stats(self) -> AuditStats:
         """What became of the events of all runs up to now."""
         return self._worker.stats()

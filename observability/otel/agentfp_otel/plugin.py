@@ -44,9 +44,9 @@ class Otel(Plugin):
         self._pauses = Pauses()
 
     @property
-    def counts(self) -> Any:
+    def stats(self) -> Any:
         """What became of the spans that went to ``endpoint``; None without one. See :class:`agentfp_otel.providers.SpanCounts`."""
-        return None if self._own is None else self._own.spans.counts
+        return None if self._own is None else self._own.spans.stats
 
     # --- events -------------------------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Otel(Plugin):
     async def close(self) -> None:
         """Send what waits. The providers go on: other agents may share them, and the process stops them when it ends."""
         await self.flush()
-        counts = self.counts
+        counts = self.stats
         if counts is not None and (counts.failed or counts.open):
             LOGGER.warning("of %d spans, %d failed and %d have not reached the endpoint", counts.ended, counts.failed, counts.open)
 

@@ -52,7 +52,7 @@ class CountedExport(SpanProcessor):
         self._batches = BatchSpanProcessor(_Counting(exporter, self._count), **batching)
 
     @property
-    def counts(self) -> SpanCounts:
+    def stats(self) -> SpanCounts:
         """The counts so far."""
         with self._lock:
             return SpanCounts(self._ended, self._exported, self._failed)

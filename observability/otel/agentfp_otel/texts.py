@@ -23,7 +23,7 @@ def all_sendable(attributes: dict[str, Any]) -> dict[str, Any]:
     """Attributes as they are, the same object where nothing is to be looked at more closely: that is nearly always so."""
     for key, value in attributes.items():
         kind = type(value)
-        plain = value.isascii() if kind is str else all([_plain(item) for item in value]) if kind is tuple else True
+        plain = value.isascii() if kind is str else all(_plain(item) for item in value) if kind is tuple else True
         if not plain or not key.isascii():
             return {sendable(key): _value(value) for key, value in attributes.items()}
     return attributes

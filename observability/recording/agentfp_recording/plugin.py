@@ -60,7 +60,7 @@ class Recording(Plugin):
     """Records each run to a file while it goes on: masked as its policy says, readable after a crash, sealed with a checksum.
 
     A disk that is slow, full or gone delays no run but by ``wait_seconds`` at its end, and breaks none. What is not recorded is counted:
-    in :meth:`stats`, in the file, and with ``result.plugin_failures``.
+    in :attr:`stats`, in the file, and with ``result.plugin_failures``.
     """
 
     name = "recording"
@@ -109,6 +109,7 @@ class Recording(Plugin):
         """Write what waits."""
         self._writer.stop()
 
+    @property
     def stats(self) -> RecordingStats:
         """What became of the events of all runs up to now."""
         return self._writer.stats()

@@ -161,8 +161,8 @@ class RecordingFile:
         for _, note in self.file.notes:
             lost = note.get("dropped") if isinstance(note, Mapping) else None
             if isinstance(lost, Mapping):
-                words, numbers = [str(lost.get(name, "")) for name in ("run_id", "why")], [_number(lost.get(name)) for name in _NUMBERS]
-                found.append(Gap(words[0], *numbers, words[1]))
+                count, first, last = _number(lost.get("count")), _number(lost.get("first_seq")), _number(lost.get("last_seq"))
+                found.append(Gap(str(lost.get("run_id", "")), count, first, last, str(lost.get("why", ""))))
         return found
 
     @property
@@ -228,9 +228,6 @@ class RecordingFile:
                     problem = problem or str(error)
             unproved = tuple(found)
         return Verification(tuple(parts), unsealed, problem or self.file.problem, self.file.torn_line, unproved)
-
-
-_NUMBERS = ("count", "first_seq", "last_seq")
 
 
 def _number(value: Any) -> int:

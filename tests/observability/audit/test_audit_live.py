@@ -113,7 +113,7 @@ async def test_a_log_that_cannot_be_written_breaks_no_run_and_is_told(tmp_path: 
     plugin = Audit(path=tmp_path / "file" / "audit.jsonl")
     result = await agent(plugin).run("x")
     assert (result.status, result.plugin_failures) == ("answered", {"audit": 1})
-    stats = plugin.stats()
+    stats = plugin.stats
     assert (stats.written, stats.waiting) == (0, 0)
     assert stats.dropped == stats.accepted > 5
 
@@ -125,7 +125,7 @@ async def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         plugin = Audit(path=path)
         result = await agent(plugin).run("x")
         assert result.plugin_failures == {"audit": 1}
-        assert "none of an audit log" in str(plugin.stats().last_error)
+        assert "none of an audit log" in str(plugin.stats.last_error)
         assert path.read_text() == text
 
 
@@ -138,7 +138,7 @@ async def test_what_was_lost_stands_in_the_log(tmp_path: Path) -> None:
     plugin = Audit(path=path)
     path.mkdir()
     await agent(plugin).run("x")
-    lost = plugin.stats().dropped
+    lost = plugin.stats.dropped
     path.rmdir()
     await agent(plugin).run("x")
     verdict = verify_audit(path)
@@ -151,7 +151,7 @@ async def test_a_second_process_gets_no_log_that_is_written(tmp_path: Path) -> N
     second = Audit(path=tmp_path / "audit.jsonl")
     result = await agent(second).run("x")
     assert (result.status, result.plugin_failures) == ("answered", {"audit": 1})
-    assert "another process writes to the log" in str(second.stats().last_error)
+    assert "another process writes to the log" in str(second.stats.last_error)
     await first.shutdown()
     assert verify_audit(tmp_path / "audit.jsonl", sealed=True).runs == 1
     assert str(os.getpid()) in str(Audit(path=tmp_path / "{pid}.jsonl").log.path)

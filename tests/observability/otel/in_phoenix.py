@@ -96,7 +96,7 @@ async def run_all(url: str) -> None:
         for number, agent in enumerate(agents):
             tasks.start_soon(partial(agent.run, "What do they cost?", session_id=f"session-{number}"))
     await agents[0].shutdown()
-    assert otel.counts.exported == otel.counts.ended == RUNS * SPANS, otel.counts
+    assert otel.stats.exported == otel.stats.ended == RUNS * SPANS, otel.stats
 
 
 def spans_of(url: str) -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ async def test_an_endpoint_is_all_that_is_needed() -> None:
         made = traced(otel)
         await made.run("go")
         await made.shutdown()
-        assert otel.counts.exported == 9
+        assert otel.stats.exported == 9
         await otel.stop()
         assert {span.name for span in received.spans()} >= {"invoke_agent agent", "chat script", "execute_tool look"}
         assert "gen_ai.client.inference.duration" in received.metric_names()
@@ -83,8 +83,8 @@ async def test_an_endpoint_is_all_that_is_needed() -> None:
         resource = {pair.key: pair.value.string_value for pair in request.resource_spans[0].resource.attributes}
         assert resource["service.name"] == "desk"
         assert resource["deployment.environment.name"] == "test"
-        assert otel.counts.open == otel.counts.failed == 0
-        assert otel.counts.exported == otel.counts.ended == 9
+        assert otel.stats.open == otel.stats.failed == 0
+        assert otel.stats.exported == otel.stats.ended == 9
     assert "k3y" not in repr(otel.settings)
 
 
@@ -140,12 +140,12 @@ async def test_a_slow_backend_holds_no_run_up_and_flush_gives_up_in_time() -> No
     result = await traced(otel).run("go")
     assert result.text == "done"
     assert not result.plugin_failures
-    assert counted.counts.exported == 0
+    assert counted.stats.exported == 0
     with anyio.fail_after(10):
         assert not await otel.flush()
     slow.released.set()
     await anyio.to_thread.run_sync(provider.shutdown)
-    assert counted.counts.exported == 9
+    assert counted.stats.exported == 9
 
 
 async def test_spans_beyond_the_queue_are_dropped_and_counted() -> None:
@@ -157,7 +157,7 @@ async def test_spans_beyond_the_queue_are_dropped_and_counted() -> None:
         await traced(Otel(tracer_provider=provider)).run("go")
     slow.released.set()
     await anyio.to_thread.run_sync(provider.shutdown)
-    counts = counted.counts
+    counts = counted.stats
     assert counts.ended == 27
     assert counts.open > 0
     assert counts.exported + counts.failed + counts.open == counts.ended
@@ -173,7 +173,7 @@ async def test_a_backend_that_fails_breaks_no_run_and_is_counted(exporter: SpanE
     assert result.text == "done"
     assert not result.plugin_failures
     await otel.flush()
-    assert (counted.counts.failed, counted.counts.exported) == (9, 0)
+    assert (counted.stats.failed, counted.stats.exported) == (9, 0)
     await anyio.to_thread.run_sync(provider.shutdown)
 
 
@@ -193,11 +193,11 @@ async def test_an_endpoint_that_is_no_help_breaks_no_run(what: str, caplog: pyte
         assert not result.plugin_failures
         with anyio.fail_after(10):
             await made.shutdown()
-        assert otel.counts.exported == 0
+        assert otel.stats.exported == 0
         assert "of 9 spans" in caplog.text
         with anyio.fail_after(10):
             await otel.stop()
-    assert otel.counts.failed + otel.counts.open == otel.counts.ended == 9
+    assert otel.stats.failed + otel.stats.open == otel.stats.ended == 9
 
 
 class Odd:
@@ -257,7 +257,7 @@ async def test_without_any_provider_nothing_happens() -> None:
     assert result.text == "done"
     assert not result.plugin_failures
     assert await otel.flush()
-    assert otel.counts is None
+    assert otel.stats is None
 
 
 async def test_agents_share_a_plugin_and_one_that_is_shut_down_leaves_the_others_alone() -> None:

@@ -126,7 +126,7 @@ async def test_a_full_disk_breaks_no_run_and_is_counted(tmp_path: Path, disk: Fa
         result = await agent.run("Is A up?")
     assert result.text == "A is up."
     assert result.plugin_failures["recording"] >= 1
-    stats = plugin_of(agent).stats()
+    stats = plugin_of(agent).stats
     assert (stats.dropped, stats.written, stats.waiting) == (stats.accepted, 0, 0)
     assert stats.last_error == "OSError: No space left on device"
     assert "not recorded" in caplog.text
@@ -136,13 +136,13 @@ async def test_a_full_disk_breaks_no_run_and_is_counted(tmp_path: Path, disk: Fa
 async def test_what_a_full_disk_cost_stands_in_the_file(tmp_path: Path, disk: Faulty) -> None:
     async def fill() -> str:
         """Fill the disk."""
-        await until(lambda: not (plugin_of(agent).stats().waiting))
+        await until(lambda: not (plugin_of(agent).stats.waiting))
         disk.failing = disk.short = True
         return "full"
 
     async def clear() -> str:
         """Clear it."""
-        await until(lambda: plugin_of(agent).stats().dropped > 0)
+        await until(lambda: plugin_of(agent).stats.dropped > 0)
         disk.failing = False
         return "clear"
 
@@ -153,7 +153,7 @@ async def test_what_a_full_disk_cost_stands_in_the_file(tmp_path: Path, disk: Fa
     whole = [event.seq for event in result.record]
     read = [event.seq for _, event in recorded]
     assert sorted({*read, *range(gap.first_seq, gap.last_seq + 1)}) == whole
-    assert gap.count == len(whole) - len(read) == plugin_of(agent).stats().dropped
+    assert gap.count == len(whole) - len(read) == plugin_of(agent).stats.dropped
     assert "No space left" in gap.why
     assert not recorded.complete
     assert recorded.verify().parts[0].intact  # what is there is what was written
@@ -171,7 +171,7 @@ async def test_a_disk_that_hangs_holds_a_run_up_only_at_its_end_and_only_once(tm
     assert second.text == "Yes."
     assert second.plugin_failures == {"recording": 1}
     disk.gate.set()
-    await until(lambda: not (plugin_of(agent).stats().waiting))
+    await until(lambda: not (plugin_of(agent).stats.waiting))
     for result in (first, second):
         recorded = RecordingFile(tmp_path / f"{result.record.root_id}.jsonl")
         assert [event for _, event in recorded] == list(result.record)[: len(list(recorded))]
@@ -184,8 +184,8 @@ async def test_a_full_queue_drops_and_says_where(tmp_path: Path, disk: Faulty) -
     result = await agent.run("Go")
     assert result.text == "Done."
     disk.gate.set()
-    await until(lambda: not (plugin_of(agent).stats().waiting))
-    stats = plugin_of(agent).stats()
+    await until(lambda: not (plugin_of(agent).stats.waiting))
+    stats = plugin_of(agent).stats
     assert stats.accepted == stats.written + stats.dropped
     assert stats.dropped >= 10
     recorded = RecordingFile(tmp_path / f"{result.record.root_id}.jsonl")
@@ -205,7 +205,7 @@ async def test_a_folder_that_cannot_be_made_breaks_no_run(tmp_path: Path) -> Non
     result = await agent.run("Is A up?")
     assert result.text == "A is up."
     assert result.plugin_failures["recording"] >= 1
-    assert "Not a directory" in str(plugin_of(agent).stats().last_error)
+    assert "Not a directory" in str(plugin_of(agent).stats.last_error)
 
 
 async def test_a_recording_that_is_moved_away_goes_on_in_a_new_file(tmp_path: Path) -> None:

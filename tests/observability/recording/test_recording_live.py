@@ -32,7 +32,7 @@ async def test_what_is_read_back_is_the_live_record(tmp_path: Path) -> None:
     assert [event for _, event in recorded] == list(result.record)
     assert recorded.record().served_at(2) == result.record.served_at(2)
     assert recorded.verify().intact
-    assert plugin_of(agent).stats().written == len(result.record)
+    assert plugin_of(agent).stats.written == len(result.record)
     assert result.plugin_failures == {}
 
 
@@ -272,7 +272,7 @@ async def test_an_id_that_is_no_name_is_not_recorded_and_counted(tmp_path: Path,
     assert result.text == "Yes."
     assert not list(tmp_path.rglob("*.jsonl"))
     assert result.plugin_failures["recording"] >= 1
-    stats = plugin_of(agent).stats()
+    stats = plugin_of(agent).stats
     assert stats.dropped == stats.accepted
     assert stats.last_error is not None
     assert "cannot be part of a file's name" in stats.last_error
