@@ -240,9 +240,14 @@ class EvidenceCallback(BaseCallbackHandler):
         with self._lock:
             root = self._roots.get(parent_run_id, run_id) if parent_run_id is not None else run_id
             sessions = self._sessions.setdefault(root, {})
-            if node not in sessions:
-                sessions[node] = GateSession(self.policy, framework="langgraph", agent=node or "agent")
-            session = self._open[run_id] = sessions[node]
+            busy = {id(session) for session in self._open.values()}
+            place, count = node, 1
+            while id(sessions.get(place)) in busy:  # branches of one node that go on at once have a state each
+                count += 1
+                place = f"{node}#{count}"
+            if place not in sessions:
+                sessions[place] = GateSession(self.policy, framework="langgraph", agent=node or "agent")
+            session = self._open[run_id] = sessions[place]
         session.read(messages[0], messages_of)
         session.called([], list)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import subprocess
 import sys
@@ -19,18 +20,23 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from agentfp import Record
 from agentfp_adapters.langchain import EvidenceCallback, EvidenceMiddleware, UnsupportedValuesError, evidence_of, messages_of
 from agentfp_evidence import Evidence
 from tests.plugins.adapters.binding import Call, Peak, Reply, Scripted, Seen, lookup
-from tests.plugins.adapters.bound_langchain import BINDING, model_of
+from tests.plugins.adapters.bound_langchain import BINDING, FakeChatModel, model_of
 
 ASK = "How busy is mds-07?"
 LOOK = Call("lookup", {"switch": "mds-07"})
 BAD = "mds-07 peaked at 42,100 IOPS."
 GOOD = "mds-07 peaked at 41,200 IOPS."
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 def asked(text: str = ASK) -> Any:
@@ -156,6 +162,32 @@ def test_answers_in_a_graph_by_hand_are_flagged(tmp_path: Path) -> None:
     assert [report.unsupported for report in Evidence.reports(file)] == [("42,100 IOPS",)]
     assert not callback._sessions
     assert not callback._roots
+
+
+@pytest.mark.anyio
+async def test_branches_of_a_node_that_go_on_at_once_stay_apart() -> None:
+    both = asyncio.Event()
+    waiting: list[str] = []
+
+    class Slow(FakeChatModel):
+        async def _agenerate(self, messages: Any, *_: Any, **__: Any) -> Any:
+            waiting.append(str(messages))
+            if len(waiting) == 2:
+                both.set()
+            await both.wait()
+            return self._generate(messages)
+
+    model = Slow(script=lambda seen: "It is 41,200 IOPS.")
+
+    async def branch(state: Any) -> Any:
+        return {"messages": [await model.ainvoke([HumanMessage(state["route"])])]}
+
+    graph: Any = StateGraph(State)
+    graph.add_node("branch", branch)
+    graph.add_conditional_edges(START, lambda _: [Send("branch", {"route": text}) for text in ("41,200 IOPS?", "How much?")])
+    state = await graph.compile().ainvoke(asked(), {"callbacks": [EvidenceCallback()]})
+    reports = [evidence_of(message) for message in state["messages"][1:]]
+    assert sorted(report.standing for report in reports if report is not None) == ["supported", "unsupported"]
 
 
 def test_every_node_is_judged_unless_it_is_left_out() -> None:
