@@ -259,7 +259,8 @@ class GateSession:
         """Of a nested run: what its own tools ground is all that its answer grounds where it was asked from."""
         if self._parent is not None and verdict.report is not None:
             outer, call_id = self._parent
-            grounded, others = [], []
+            grounded: list[str] = []
+            others: list[str] = []
             for value in verdict.report.values:
                 own = value.verdict == "supported" and any(self._is_result(source.message) for source in value.sources)
                 (grounded if own else others).append(value.text)
