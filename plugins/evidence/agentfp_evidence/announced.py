@@ -12,7 +12,7 @@ from agentfp_evidence.context import LABELS, label_around, sentence_around
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, is_money
+from agentfp_evidence.units import PERCENT
 
 MOST_DIGITS = 3
 """Significant digits of a number that is weak for being announced alone; what says more of itself must be followed."""
@@ -45,7 +45,9 @@ def is_announced(table: Table, text: str, number: Number, *, may_follow: bool) -
     first, last = sentence_around(text, number.start, number.end)
     if _is_round(number) and _ADVISED.search(text, first, number.start) is not None:
         return True
-    exact = is_money(number.unit) and not number.hedged
+    measured = number.unit is not None and number.unit is not PERCENT and number.unit.dimension != "time"
+    served = number.unit is PERCENT and number.decimals > 0 and bool(table.by_unit(PERCENT.dimension))
+    exact = (measured or served) and not number.hedged
     if not may_follow and (exact or (significant(number) > MOST_DIGITS and not number.hedged)):
         return False
     if number.unit is PERCENT or number.hedged or (may_follow and (number.decimals > 0 or number.unit is not None)):

@@ -220,7 +220,9 @@ class JudgedText:
 
     def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
         """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
-        left = [i for i, (m, v) in enumerate(judged) if v.verdict == "unsupported" and (v.how in ("absent", "impossible") or _is_share(m, v))]
+        left = [
+            i for i, (m, v) in enumerate(judged) if v.verdict == "unsupported" and (v.how in ("absent", "impossible") or _is_share(m, v))
+        ]
         left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
         left = left[:MAX_WORKED_OUT]
         if not left:

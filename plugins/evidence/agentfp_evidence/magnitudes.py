@@ -82,7 +82,7 @@ def find_magnitude(table: Table, number: Number, before: str) -> Verdict | None:
 def _is_round(number: Number) -> bool:
     """Whether a number is one that people set as a bound: two digits and zeros."""
     digits = number.readings[0].lstrip("-").replace(".", "").lstrip("0")
-    return 2 <= significant(number) and len(digits.rstrip("0")) <= 2
+    return significant(number) >= 2 and len(digits.rstrip("0")) <= 2
 
 
 def _ways(number: Number) -> list[tuple[str, float, Unit | None, str]]:

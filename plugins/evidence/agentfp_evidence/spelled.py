@@ -85,7 +85,8 @@ def spelled_in(text: str) -> Iterator[Spelled]:
 
 _WHOLE_BEFORE = re.compile(r"\b(?:of the|of all|all|all the|across|across the|von den|alle|des|sur les)\s[*_]*$", re.IGNORECASE)
 _TIME_BEHIND = re.compile(
-    r"[*_]*[ -](?:full |working |more |ganze |weitere )?(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden|minuten|stunden|tagen?|wochen"
+    r"[*_]*[ -](?:full |working |more |ganze |weitere )?(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?"
+    r"|sekunden|minuten|stunden|tagen?|wochen"
     r"|monaten?|jahren?|secondes|heures|jours|semaines|mois|ans)\b",
     re.IGNORECASE,
 )
