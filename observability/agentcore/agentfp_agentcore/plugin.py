@@ -57,8 +57,8 @@ class AgentCore(Plugin):
 
     @property
     def spans(self) -> Any:
-        """What became of the spans that went to ``endpoint``; see ``Otel.counts``."""
-        return self._otel.counts
+        """What became of the spans that went to ``endpoint``; see ``Otel.stats``."""
+        return self._otel.stats
 
     @hookimpl
     def configure(self, agent: Registry) -> None:

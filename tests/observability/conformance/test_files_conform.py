@@ -84,13 +84,13 @@ class OnDisk(SinkConformance):
 async def until_written(sink: Any, seconds: float = 1.0) -> None:
     """The flush of sinks that are waited for at the end of a run only."""
     with anyio.move_on_after(seconds):
-        while sink.stats().waiting:  # noqa: ASYNC110
+        while sink.stats.waiting:  # noqa: ASYNC110
             await anyio.sleep(0.01)
 
 
 def written(sink: Any) -> SinkCounts:
     """The counts of a sink whose stats say what it wrote."""
-    stats = sink.stats()
+    stats = sink.stats
     return SinkCounts(stats.accepted, stats.written, stats.dropped, stats.waiting)
 
 

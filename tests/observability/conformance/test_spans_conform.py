@@ -61,5 +61,5 @@ class TestOtel(SinkConformance):
         provider.shutdown()
 
     def counts(self, sink: Plugin) -> SinkCounts:
-        counts = self.export.counts
+        counts = self.export.stats
         return SinkCounts(counts.ended, counts.exported, counts.failed, counts.open)
