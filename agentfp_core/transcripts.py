@@ -7,7 +7,7 @@ A reader (entry points ``agentfp.transcripts``) makes a :class:`Transcript` of a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.messages import Message
@@ -29,6 +29,8 @@ class Transcript:
         format: name of the reader.
         source: the file, and the line or item in it.
         problems: what of it could not be read, in sentences.
+        nested: by the call that a nested agent answered, its own conversation, where the file holds it. Its answer grounds only
+            what its own tools do; a further one of the same call stands under ``CALL#2`` and so on.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Transcript:
     format: str = ""
     source: str = ""
     problems: tuple[str, ...] = ()
+    nested: Mapping[str, Transcript] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 from agentfp.transcripts import Judgement, Transcript
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.judging import judge_with
+from agentfp_evidence.nested import transcript_grounds
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.report import EvidenceReport
 
@@ -43,9 +44,10 @@ class EvidenceJudge:
             answers: indices of the answers' messages, rising.
         """
         index = EvidenceIndex(given=self._given)
+        nested = transcript_grounds(transcript, self._options)
         reports = []
         for at in answers:
-            index.add(transcript.messages[len(index) : at], failed=transcript.failed)
+            index.add(transcript.messages[len(index) : at], failed=transcript.failed, nested=nested)
             reports.append(judge_with(index, transcript.messages[at].content, options=self._options))
         return reports
 

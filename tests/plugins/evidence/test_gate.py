@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,12 @@ from pydantic import BaseModel
 
 from agentfp import Agent, ConfigError, Limits, Pause, RunCheckpointError, approve, conversation_redaction, tool
 from agentfp.model import ModelFeatures
+from agentfp.plugin import Message
 from agentfp.testing import ScriptedModel, call, check_plugin
+from agentfp.transcripts import Transcript
 from agentfp_evidence import Evidence, EvidenceChecked, RecoveryContext, UnsupportedValuesError
+from agentfp_evidence.transcript_judge import EvidenceJudge
+from agentfp_transcripts import Readers, read_data
 
 pytestmark = pytest.mark.anyio
 ROWS = {"ports": [{"name": "fc2/4", "fcid": "0x7a0100", "iops": 41200}, {"name": "fc2/6", "fcid": "0x7a0400", "iops": 18450}]}
@@ -209,10 +214,31 @@ async def test_a_nested_answer_grounds_only_what_its_own_run_grounds() -> None:
         tools=[inner.as_tool("network", "Answers questions about ports.")],
         plugins=[Evidence()],
     )
-    report = Evidence.report(await outer.run("Which FCID?"))
+    result = await outer.run("Which FCID?")
+    report = Evidence.report(result)
     assert report is not None
     verdicts = {value.text: value.verdict for value in report.values}
     assert verdicts == {"0x7a0100": "supported", "SN-55512": "unsupported", "ZX-90001": "unsupported"}
+    transcript, below = read_data([json.loads(line) for line in result.record.to_lines()], id="r", readers=Readers())
+    assert isinstance(transcript, Transcript)
+    (saved,) = EvidenceJudge().reports(transcript, [len(transcript.messages) - 1])
+    assert {value.text: value.verdict for value in saved.values} == verdicts, "a recording is judged as the run was"
+    assert isinstance(below, Transcript)
+
+
+def test_several_nested_runs_of_one_call_ground_together() -> None:
+    def transcript(id: str, *messages: Message, nested: dict[str, Transcript] | None = None) -> Transcript:
+        return Transcript(id=id, messages=messages, nested=nested or {})
+
+    def nested(number: int) -> Transcript:
+        row = Message("t", "tool", f'{{"fcid": "0x7a010{number}"}}', tool_call_id="p")
+        return transcript(f"n{number}", row, Message("a", "assistant", f"0x7a010{number} and SN-5551{number}"))
+
+    said = "0x7a0101 and SN-55511; 0x7a0102 and SN-55512"
+    answered = Message("t", "tool", said, tool_call_id="c")
+    whole = transcript("r", answered, Message("a", "assistant", said), nested={"c": nested(1), "c#2": nested(2)})
+    (report,) = EvidenceJudge().reports(whole, [1])
+    assert report.unsupported == ("SN-55511", "SN-55512")
 
 
 async def test_a_nested_gate_is_understood_after_a_resume_from_json() -> None:

@@ -62,6 +62,7 @@ class RecordingReader:
         bad = {
             e.call_id for e in record.events("agentfp.tool.ended") if getattr(e.payload, "outcome", "success") not in ("success", "absent")
         }
+        below = {call_id: list(self._of(child, f"{id}/{call_id}", source)) for call_id, child in record.children.items()}
         yield Transcript(
             id=id,
             messages=tuple(messages),
@@ -70,9 +71,10 @@ class RecordingReader:
             format=self.name,
             source=source,
             problems=tuple(problems),
+            nested={call_id: transcripts[0] for call_id, transcripts in below.items()},
         )
-        for call_id, child in record.children.items():
-            yield from self._of(child, f"{id}/{call_id}", source)
+        for transcripts in below.values():
+            yield from transcripts
 
 
 def _read(message: Message, record: Record) -> Message:
