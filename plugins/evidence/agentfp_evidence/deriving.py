@@ -260,7 +260,7 @@ class Deriver:
         yield near, []
         yield [*around.sentence, *around.fields], few
         yield near, few
-        if few and significant(number) >= _TELLING_DIGITS:
+        if few and significant(number) >= _TELLING_DIGITS and not is_money(number.unit):
             yield few[:MAX_TERMS], []
 
     def _named(self, first: int, last: int) -> list[tuple[int, NamedRow]]:

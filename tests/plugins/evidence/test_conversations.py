@@ -23,19 +23,17 @@ FOLDER = Path(__file__).parent / "conversations"
 _MARKED = re.compile(r"\{\{(.+?)\|(.+?)\}\}")
 TOO_FAR = frozenset(
     {
-        "court-fees",  # a row that only a number names
+        "wind-park",  # the mean of all rows but one
+        "public-tender",  # a tax rate that everybody knows, and the amount with it
         "customs-parcel",  # a percentage of a value that stands nowhere in the answer
         "wine-order",  # what a rule saves, by a count that nobody states
-        "drug-interaction-taper",  # steps that repeat
-        "python-profile",  # the share of a sum that nobody states
-        "gradebook-xml",  # a weighted mean
         "translation-quote",  # three products whose factors stand in two sentences
-        "3d-printing",  # eight times so many hours and minutes, in round hours
     }
 )
 """Honest answers with a strong finding: what is worked out there takes more steps than the check follows."""
-HELD_OUT_FLOOR = 0.7
-ALTERED_FLOOR = 0.93
+HELD_OUT_FLOOR = 0.75
+ALTERED_FLOOR = {False: 0.94, True: 0.91}
+"""By whether they were held out: those hold more names of common words and more small numbers, which are not found when altered."""
 CHANCE_CEILING = 0.03
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _IMAGE = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
@@ -49,6 +47,7 @@ class Conversation:
     messages: list[dict[str, Any]]
     marked: str
     is_workshop: bool = False
+    is_unseen: bool = False
 
     @property
     def answer(self) -> str:
@@ -72,8 +71,8 @@ class Conversation:
 
     @property
     def is_held_out(self) -> bool:
-        """Half of the conversations were never looked at while the rules were worked on."""
-        return not self.is_workshop and zlib.crc32(self.name.encode()) % 4 == 3
+        """What no rule was made for, most of it never looked at while the rules were worked on."""
+        return self.is_unseen or (not self.is_workshop and zlib.crc32(self.name.encode()) % 4 == 3)
 
 
 def read_all() -> list[Conversation]:
@@ -82,11 +81,11 @@ def read_all() -> list[Conversation]:
     for path in sorted(FOLDER.glob("*.txt")):
         for part in re.split(r"(?m)^## ", path.read_text(encoding="utf-8"))[1:]:
             name, _, body = part.partition("\n")
-            found.append(_conversation(name.strip(), body, path.stem.startswith("workshop")))
+            found.append(_conversation(name.strip(), body, path.stem))
     return found
 
 
-def _conversation(name: str, body: str, is_workshop: bool) -> Conversation:
+def _conversation(name: str, body: str, stem: str) -> Conversation:
     messages: list[dict[str, Any]] = []
     answer = ""
     for i, (kind, about, text) in enumerate(re.findall(r"(?ms)^@(\w+) ?([^\n]*)\n?(.*?)(?=^@|\Z)", body)):
@@ -101,7 +100,7 @@ def _conversation(name: str, body: str, is_workshop: bool) -> Conversation:
             messages.append({"role": "tool", "tool_call_id": f"c{i}", "name": tool, "content": content, "is_error": kind == "failed"})
         else:
             messages.append({"role": kind, "content": f"{about}\n{text}".strip()})
-    return Conversation(name, messages, answer, is_workshop)
+    return Conversation(name, messages, answer, stem.startswith("workshop"), stem.startswith("unseen"))
 
 
 CONVERSATIONS = read_all()
@@ -148,7 +147,7 @@ def test_most_honest_answers_that_no_rule_was_made_for_have_no_strong_finding() 
 
 @pytest.mark.parametrize("held_out", [False, True])
 def test_altered_values_are_found(held_out: bool) -> None:
-    assert share_found([c for c in CONVERSATIONS if c.is_held_out is held_out]) >= ALTERED_FLOOR
+    assert share_found([c for c in CONVERSATIONS if c.is_held_out is held_out]) >= ALTERED_FLOOR[held_out]
 
 
 def test_few_values_altered_by_chance_pass_as_derived() -> None:
