@@ -44,8 +44,12 @@ class RecordReader:
         Raises:
             RecordFormatError: it is no line of a record.
         """
-        if not isinstance(line, Mapping):
-            line = line.strip(b"\r\n" if isinstance(line, bytes) else "\r\n")  # type: ignore[arg-type]
+        if isinstance(line, bytes):
+            line = line.strip(b"\r\n")
+        elif isinstance(line, str):
+            line = line.strip("\r\n")
+        elif not isinstance(line, Mapping):
+            raise RecordFormatError(f"line {number} holds a {type(line).__name__} where an object belongs; this is no record")
         if not line:
             return None
         if self.torn_line is not None:
