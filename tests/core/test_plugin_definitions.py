@@ -72,7 +72,7 @@ PROBLEMS: list[tuple[dict[str, Any], str]] = [
     ({"configure": hookimpl(moment="configure")(_later)}, "'configure' runs while the agent is built and cannot be async"),
     ({"finish_run": foreign(lambda self, run: None)}, "mark it with agentfp.plugin.hookimpl, not with pluggy's own marker"),
     ({"finish_rum": foreign(lambda self, run: None)}, "unknown hook 'finish_rum'"),
-    ({"requires": ("evidence",)}, "plugin 'odd' needs plugin 'evidence'; pip install agentfp-evidence and switch it on too"),
+    ({"requires": ("evidence",)}, "plugin 'odd' needs plugin 'evidence'; switch it on too (pip install agentfp-evidence)"),
 ]
 
 

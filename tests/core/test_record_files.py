@@ -249,5 +249,5 @@ async def test_a_stray_text_in_a_checkpoint_is_no_torn_line() -> None:
 
 @pytest.mark.parametrize("line", [None, 5, ["x"], True])
 def test_a_line_that_is_neither_text_nor_an_object_is_told(line: Any) -> None:
-    with pytest.raises(RecordFormatError, match="line 1 holds a .* where an object belongs"):
+    with pytest.raises(RecordFormatError, match=r"line 1 holds a .* where an object belongs"):
         Record.from_lines([line])
