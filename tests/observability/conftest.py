@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+
+from agentfp_otel.providers import Providers
+
+
+@pytest.fixture(autouse=True)
+def _no_exporter_goes_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A thread that still exports metrics to an endpoint which is gone disturbs tests of others, and the end of the process."""
+    made: list[Providers] = []
+    begin = Providers.__init__
+
+    def counted(self: Providers, *args: Any) -> None:
+        begin(self, *args)
+        made.append(self)
+
+    monkeypatch.setattr(Providers, "__init__", counted)
+    yield
+    for providers in made:
+        providers.stop_metrics(0.01)
 
 
 @pytest.fixture(scope="session")

@@ -130,7 +130,7 @@ class Otel(Plugin):
         """Send what waits, and stop the providers that are the plugin's own: no span reaches ``endpoint`` any more."""
         await self.flush()
         if self._own is not None:
-            await self._all(lambda provider, _: provider.shutdown() is None, self._own.all)
+            await self._all(lambda stop, _: stop() is None, self._own.stops)
 
     async def _all(self, do: Any, providers: tuple[Any, ...]) -> bool:
         seconds = self.settings.flush_seconds

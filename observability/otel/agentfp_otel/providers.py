@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,17 +115,36 @@ class Providers:
         base = (settings.endpoint or "").rstrip("/").removesuffix("/v1/traces")
         headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
         resource = Resource.create({"service.name": settings.service_name, **settings.resource})
-        seconds = settings.flush_seconds
+        seconds = self._seconds = settings.flush_seconds
         self.spans = CountedExport(OTLPSpanExporter(f"{base}/v1/traces", headers=headers, timeout=seconds))
         self.tracer_provider = TracerProvider(resource=resource, shutdown_on_exit=True)
         self.tracer_provider.add_span_processor(self.spans)
         self.meter_provider: MeterProvider | None = None
         if settings.metrics:
             exporter = OTLPMetricExporter(f"{base}/v1/metrics", headers=headers, timeout=seconds)
-            self.meter_provider = MeterProvider([PeriodicExportingMetricReader(exporter)], resource)
+            # Its own way to end waits for an endpoint that is away for half a minute.
+            self.meter_provider = MeterProvider([PeriodicExportingMetricReader(exporter)], resource, shutdown_on_exit=False)
+            atexit.register(self.stop_metrics, seconds)
         self.logger_provider: Any = None
         if settings.logs:
             self.logger_provider = _logger_provider(f"{base}/v1/logs", headers, resource, seconds)
+
+    def stop_metrics(self, seconds: float) -> None:
+        """Send the metrics that wait, and no more after that.
+
+        Args:
+            seconds: how long it may take.
+        """
+        atexit.unregister(self.stop_metrics)
+        if self.meter_provider is not None:
+            with contextlib.suppress(Exception):  # told by the exporter's own log
+                self.meter_provider.shutdown(timeout_millis=seconds * 1000)
+
+    @property
+    def stops(self) -> tuple[Any, ...]:
+        """What stops each of them."""
+        others = [made.shutdown for made in (self.tracer_provider, self.logger_provider) if made is not None]
+        return (lambda: self.stop_metrics(self._seconds), *others)
 
     @property
     def all(self) -> tuple[Any, ...]:

@@ -422,7 +422,7 @@ def test_transcripts_of_other_frameworks_are_judged_and_shown(watched: Watched) 
 def test_every_text_has_contrast_and_every_control_a_name(switch_url: str, watched: Watched, scheme: str) -> None:
     page = watched.open(switch_url)
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    for action in ("text=46904", ".row.k-model >> nth=1", ".row.k-tool >> nth=0", ".row.k-check >> nth=0"):
+    for action in ("#said a.v:has-text('46904')", ".row.k-model >> nth=1", ".row.k-tool >> nth=0", ".row.k-check >> nth=0"):
         page.click(action)
         page.wait_for_timeout(100)
         assert page.evaluate(script("contrast.js")) == []
