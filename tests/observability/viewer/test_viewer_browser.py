@@ -24,7 +24,9 @@ def switch_url(switch_file: Path) -> Iterator[str]:
 
 @pytest.fixture
 def page(switch_url: str, watched: Watched) -> Page:
-    return watched.open(switch_url)
+    opened = watched.open(switch_url)
+    expect(opened.locator("#said a").first).to_be_visible()  # the answer comes with the first look at its turn
+    return opened
 
 
 def script(name: str) -> str:
