@@ -13,8 +13,8 @@ from typing import Any, Literal
 import anyio.to_thread
 import pydantic
 
-from agentfp.plugin import ConfigError, ExportedEvent, Payload, Plugin, Registry, hookimpl
-from agentfp_console.shapes import Chosen, check, meta_of
+from agentfp.plugin import ConfigError, ExportedEvent, Payload, Plugin, Registry, event_meta, hookimpl
+from agentfp_console.shapes import Chosen, check
 from agentfp_console.worker import Worker, WorkerStats
 
 DROPPED = "agentfp.console.dropped"
@@ -110,7 +110,7 @@ class EventFile(Plugin):
         self._file.write(lines)
 
     def _line(self, event: ExportedEvent) -> str:
-        meta = meta_of(event)
+        meta = event_meta(event)
         if event.name == "agentfp.agent.run_configured":
             meta["content"] = self.settings.content
         try:

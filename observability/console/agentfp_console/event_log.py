@@ -9,8 +9,8 @@ from typing import Any
 import anyio.to_thread
 import pydantic
 
-from agentfp.plugin import ExportedEvent, Plugin, Registry, hookimpl
-from agentfp_console.shapes import Chosen, check, domain_of, meta_of
+from agentfp.plugin import ExportedEvent, Plugin, Registry, event_meta, hookimpl
+from agentfp_console.shapes import Chosen, check, domain_of
 from agentfp_console.worker import Worker, WorkerStats
 
 LEVELS: Mapping[str, int] = {
@@ -125,7 +125,7 @@ class EventLog(Plugin):
             except Exception as error:
                 failures.append(error)
         for event in events:
-            fields = {**event.data, **meta_of(event)}
+            fields = {**event.data, **event_meta(event)}
             if event.name == "agentfp.agent.run_configured":
                 fields["content"] = self.settings.content
             try:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from typing import Any
 
 import pydantic
 
 from agentfp.events import CATALOG
-from agentfp.plugin import ExportedEvent, Plugin, Registry, nearest
+from agentfp.plugin import Plugin, Registry, nearest
 
 LIBRARY = "agentfp."
 ALWAYS = ("agentfp.error.", "agentfp.plugin.failed", "agentfp.cost.limit_hit", "agentfp.run.cancelled")
@@ -72,32 +71,3 @@ def check(settings: Chosen, agent: Registry, plugin: str, kinds: Collection[str]
     for name in settings.events:
         if name.startswith(LIBRARY) and name not in names:
             agent.problem(f"plugin {plugin!r}: events has {name!r}, and there is no such event; {nearest(name, names)}")
-
-
-def meta_of(event: ExportedEvent) -> dict[str, Any]:
-    """Where an event belongs; what does not apply is left out."""
-    header = event.header
-    identity = header.identity
-    made: dict[str, Any] = {
-        "run_id": header.run_id,
-        "record_id": header.root_id,
-        "seq": event.seq,
-        "ts_ns": event.ts_ns,
-        "offset_ns": event.offset_ns,
-        "turn": event.turn,
-        "iteration": event.iteration,
-        "source": event.source,
-    }
-    optional = {
-        "call_id": event.call_id,
-        "agent": header.agent_id,
-        "path": list(header.path) or None,
-        "session_id": header.session_id,
-        "correlation_id": header.correlation_id,
-        "trace_id": header.trace_id,
-        "resumed_from": header.resumed_from,
-        "principal": None if identity is None else identity.principal,
-        "tenant": None if identity is None else identity.tenant,
-    }
-    made.update({key: value for key, value in optional.items() if value is not None})
-    return made
