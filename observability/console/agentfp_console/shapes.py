@@ -8,7 +8,7 @@ from collections.abc import Collection
 import pydantic
 
 from agentfp.events import CATALOG
-from agentfp.plugin import Plugin, Registry, nearest
+from agentfp.plugin import ExportedEvent, Plugin, Registry, nearest
 
 LIBRARY = "agentfp."
 ALWAYS = ("agentfp.error.", "agentfp.plugin.failed", "agentfp.cost.limit_hit", "agentfp.run.cancelled")
