@@ -360,7 +360,7 @@ def test_a_forked_process_writes_too(tmp_path: Path) -> None:
 
 
 def test_the_plugin_keeps_the_rules_of_plugins(tmp_path: Path) -> None:
-    report = check_plugin(EventFile(path=tmp_path / "a"), tools=[look], script=[call("look", x=1), "done"], may_change=("_worker",))
+    report = check_plugin(EventFile(path=tmp_path / "a"), tools=[look], script=[call("look", x=1), "done"], may_change=("_worker", "_file"))
     assert report.problems == []
 
 
