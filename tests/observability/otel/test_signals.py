@@ -143,7 +143,7 @@ def price() -> dict[str, Any]:
 
 async def test_the_verdict_on_the_evidence_and_its_counts() -> None:
     backend = Backend()
-    script = [call("price"), "It costs 1234, down from 777."]
+    script = [call("price"), "It costs 1234, down from 98765.25."]
     result = await agent(backend, *script, tools=[price], plugins=[Evidence(on_unsupported="flag")]).run("What does it cost?")
     report = Evidence.report(result)
     assert report is not None
@@ -159,7 +159,7 @@ async def test_the_verdict_on_the_evidence_and_its_counts() -> None:
     assert attributes(check)["agentfp.evidence.action"] == "flagged"
     assert check.parent is not None
     assert check.parent.span_id == span_id(backend.one("iteration 2"))
-    assert "777" not in "".join(span.to_json() for span in backend.spans)
+    assert "98765.25" not in "".join(span.to_json() for span in backend.spans)
     assert {dict(point.attributes)["agentfp.evidence.action"]: point.value for point in backend.metrics()["agentfp.evidence.checks"]} == {
         "flagged": 1
     }
