@@ -183,7 +183,7 @@ async def test_live_and_saved_say_the_same(tmp_path: Path, capsys: Any) -> None:
     )
     result = await agent.run(CANARY)
     assert result.pause is not None
-    result = await agent.resume(result.pause, {result.pause.questions[0].id: approve(by="ada")})
+    result = await agent.resume(result.pause, {result.pause.questions[0].id: approve(by="lovelace")})
     live = watch.snapshot()["data"]
     assert {"agentfp.permission.check", "agentfp.hook.verdict", "agentfp.approval.decided"} <= {fact["type"] for fact in live["facts"]}
     assert live["coverage"] == ["permissions"]
@@ -192,7 +192,7 @@ async def test_live_and_saved_say_the_same(tmp_path: Path, capsys: Any) -> None:
         saved = Trust.of(source)["data"]
         assert sorted(map(json.dumps, saved["facts"])) == sorted(map(json.dumps, live["facts"]))
     assert CANARY not in json.dumps(live)
-    assert "ada" not in json.dumps(live)
+    assert "lovelace" not in json.dumps(live)
     assert main(["trust", str(tmp_path / "r.jsonl")]) == 0
     assert "permission.check" in capsys.readouterr().out
     assert main(["trust", str(tmp_path / "none.jsonl")]) == 2
