@@ -16,7 +16,6 @@ MEMO_EVENTS = (
     "agentfp.results.*",
     "agentfp.agent.iteration_start",
     "agentfp.inputs.argument",
-    "agentfp.inputs.rewritten",
     "agentfp.pause.request",
     "agentfp.pause.resume",
 )
@@ -46,8 +45,7 @@ class Ledger:
         zone: what the person answered in an earlier turn, or in this one.
         now: the clock's now in nanoseconds.
         bound: periods of the person that calls of this turn were sent with.
-        coverage, periods, facts: the rows, in order.
-        assumed: rows of another plugin: arguments that nobody gave.
+        periods: the verdicts over periods, in order.
         windows: of the open batch: the window of each call.
         late: of the open batch: calls that were made later than the turn's now.
         whose: of the open batch: where the value of an argument of a call comes from.
@@ -59,10 +57,7 @@ class Ledger:
         self.clock: Clock | None = None
         self.zone: str | None = None
         self.zone_turn = 0
-        self.coverage: list[Row] = []
         self.periods: list[Row] = []
-        self.facts: list[Row] = []
-        self.assumed: list[Row] = []
         self.clocks: list[tuple[int, Clock]] = []
         self.now = 0
         self.bound: dict[Range, None] = {}
@@ -75,11 +70,10 @@ class Ledger:
             "agentfp.results.zone_answered": self._zone_answered,
             "agentfp.results.call_window": self._window,
             "agentfp.results.dispatched": self._dispatched,
-            "agentfp.results.coverage": self._row(self.coverage),
-            "agentfp.results.period": self._row(self.periods),
-            "agentfp.results.facts": self._row(self.facts),
+            "agentfp.results.coverage": self._declared,
+            "agentfp.results.period": self._period,
+            "agentfp.results.facts": self._declared,
             "agentfp.inputs.argument": self._argument,
-            "agentfp.inputs.rewritten": self._rewritten,
             "agentfp.pause.request": self._request,
             "agentfp.pause.resume": self._given,
         }
@@ -115,13 +109,14 @@ class Ledger:
     def _begin(self, event: Event, said: Any) -> None:
         """What is of a batch ends here; that it does, ``take`` has seen."""
 
-    def _row(self, rows: list[Row]) -> Callable[[Event, Any], None]:
-        def take(event: Event, said: Any) -> None:
-            if isinstance(said.tool, str) and isinstance(said, (Coverage, PeriodJudged, Facts)):
-                self.judged.add(event.call_id or "")
-                rows.append(Row(event.turn, event.iteration, event.call_id or "", said))
+    def _declared(self, event: Event, said: Any) -> None:
+        if isinstance(said.tool, str) and isinstance(said, (Coverage, PeriodJudged, Facts)):
+            self.judged.add(event.call_id or "")
 
-        return take
+    def _period(self, event: Event, said: Any) -> None:
+        self._declared(event, said)
+        if isinstance(said.tool, str) and isinstance(said, PeriodJudged):
+            self.periods.append(Row(event.turn, event.iteration, event.call_id or "", said))
 
     def _clock(self, event: Event, said: Clock) -> None:
         self.clock = said
@@ -149,15 +144,6 @@ class Ledger:
         if said.source is not None:
             traced = "reading" if said.reading else said.source
             self.whose[event.call_id or "", said.argument] = (traced, said.matched)
-        if said.source == "default":
-            self.assumed.append(Row(event.turn, event.iteration, event.call_id or "", said))
-
-    def _rewritten(self, event: Event, said: Any) -> None:
-        self.assumed = [row for row in self.assumed if not self._is(row, event, said)]
-
-    @staticmethod
-    def _is(row: Row, event: Event, said: Any) -> bool:
-        return (row.turn, row.iteration, row.call_id, row.said.argument) == (event.turn, event.iteration, event.call_id, said.argument)
 
     def _request(self, event: Event, said: Any) -> None:
         self._keys = {question.id for question in said.questions if question.plugin == PLUGIN and not question.path}
