@@ -19,7 +19,7 @@ space := $(empty) $(empty)
 # The stamp carries the folder's path: an environment copied along with a checkout still points at the old one.
 STAMP := .venv/installed-$(subst $(space),-,$(subst /,-,$(CURDIR)))
 
-.PHONY: help setup test lint format demo bench bench-peers events pins clean distclean
+.PHONY: help setup test lint format demo phoenix bench bench-peers events pins clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ lint: $(STAMP)  ## pins, ruff, mypy
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@MYPYPATH="$(subst $(space),:,$(SISTERS))" $(PY) -m mypy $(CODE)
+
+phoenix: $(STAMP)  ## traces read back from a real Phoenix server (600 MB, kept under ~/.cache)
+	@$(PY) -m tests.observability.otel.in_phoenix $(ARGS)
 
 format: $(STAMP)  ## ruff's fixes and formatting
 	@$(PY) -m ruff check --fix .
