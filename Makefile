@@ -19,7 +19,7 @@ space := $(empty) $(empty)
 # The stamp carries the folder's path: an environment copied along with a checkout still points at the old one.
 STAMP := .venv/installed-$(subst $(space),-,$(subst /,-,$(CURDIR)))
 
-.PHONY: help setup test lint format demo phoenix bench bench-peers events pins clean distclean
+.PHONY: help setup test lint format demo phoenix bench bench-peers events pins dist clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ events: $(STAMP)  ## write docs/events.md from the catalog
 
 pins: $(STAMP)  ## write constraints.txt from what is installed
 	@$(PY) -m scripts.pins write
+
+dist: $(STAMP)  ## wheels and source distributions in dist/, checked, each installed alone; ARGS=--no-install builds only
+	@$(PY) -m scripts.dist $(ARGS)
 
 clean:  ## remove caches and builds
 	@rm -rf build dist site htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
