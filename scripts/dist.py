@@ -138,7 +138,7 @@ def install_alone(built: Built, out: Path, scratch: Path) -> None:
     """Install a wheel with what it needs into an empty environment, and use it there."""
     venv = scratch / built.name
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    steps = (
+    steps: tuple[tuple[str | Path, ...], ...] = (
         (uv(), "venv", "--quiet", "--no-python-downloads", "--python", sys.executable, venv),
         (uv(), "pip", "install", "--quiet", "--python", python, "--find-links", out, "--constraint", CONSTRAINTS, built.wheel),
         (python, "-I", "-W", "error", "-c", TRY_IT, built.name, *built.modules),
