@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentfp_core.errors import AgentfpError, ConfigError, ReservedArgumentError, ToolNameError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 FilterFactory: TypeAlias = "Callable[[Run[Any]], ReplyFilter]"
+ToolsCheck: TypeAlias = "Callable[[Mapping[str, Tool[..., Any]]], None]"
 CapabilityFactory: TypeAlias = "Callable[[ToolContext[Any]], Any] | Callable[[ToolContext[Any], Run[Any]], Any]"
 
 
@@ -35,6 +37,7 @@ class Registry:
         self._plugins = plugins
         self._plugin = "kernel"
         self._tools: dict[str, tuple[Tool[..., Any], str]] = {}
+        self._checks: list[tuple[str, ToolsCheck]] = []
         self._reserved: dict[str, str] = {}
         self.filters: list[tuple[str, FilterFactory]] = []
         self.capabilities: dict[str, Callable[[ToolContext[Any], Run[Any]], Any]] = {}
@@ -46,7 +49,7 @@ class Registry:
 
     @property
     def tools(self) -> Mapping[str, Tool[..., Any]]:
-        """The tools so far, by name."""
+        """The tools so far, by name; :meth:`when_complete` sees those of plugins further down the list too."""
         return {name: tool for name, (tool, _) in self._tools.items()}
 
     def owner_of(self, tool: str) -> str:
@@ -118,6 +121,14 @@ class Registry:
             return
         self.prices = table
 
+    def when_complete(self, check: ToolsCheck) -> None:
+        """Look at the tools once every plugin has contributed its own, wherever it stands in the list.
+
+        Args:
+            check: called with all tools by name, while the agent is built; it may report problems, and contributes nothing.
+        """
+        self._checks.append((self._plugin, check))
+
     def reserve_argument(self, name: str) -> None:
         """Claim an argument name that no tool may use, and no other plugin."""
         if self._reserved.setdefault(name, self._plugin) != self._plugin:
@@ -140,13 +151,19 @@ class Registry:
     def run_hooks(self) -> None:
         """Call every ``configure``."""
         for impl in self._plugins.table["configure"]:
-            self._plugin = impl.plugin
-            try:
-                impl.call(self)
-            except AgentfpError as error:
-                self.problems.append(error)
-            except Exception as error:
-                self.problems.append(f"plugin {impl.plugin!r} failed in configure with {type(error).__name__}: {error}")
+            self._guarded(impl.plugin, partial(impl.call, self))
+        tools = self.tools
+        for plugin, check in self._checks:
+            self._guarded(plugin, partial(check, tools))
+
+    def _guarded(self, plugin: str, call: Callable[[], Any]) -> None:
+        self._plugin = plugin
+        try:
+            call()
+        except AgentfpError as error:
+            self.problems.append(error)
+        except Exception as error:
+            self.problems.append(f"plugin {plugin!r} failed in configure with {type(error).__name__}: {error}")
         self._plugin = "kernel"
 
     def check(self) -> None:

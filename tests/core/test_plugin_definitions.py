@@ -202,6 +202,35 @@ class Tuned(Plugin):
         closes: int = 17
 
 
+def test_a_check_sees_the_tools_of_plugins_further_down_the_list() -> None:
+    def late() -> str:
+        """Comes from the second plugin."""
+        return "late"
+
+    class First(Plugin):
+        name = "first"
+
+        @hookimpl
+        def configure(self, agent: Registry) -> None:
+            assert "late" not in agent.tools
+            agent.when_complete(lambda tools: agent.problem(f"sees {sorted(tools)}"))
+            agent.when_complete(lambda _tools: 1 / 0)  # type: ignore[arg-type]
+
+    class Second(Plugin):
+        name = "second"
+
+        @hookimpl
+        def configure(self, agent: Registry) -> None:
+            agent.add_tool(late)
+
+    with pytest.raises(ConfigError) as caught:
+        answering(plugins=[First(), Second()])
+    assert list(caught.value.problems) == [
+        "plugin 'first': sees ['late']",
+        "plugin 'first' failed in configure with ZeroDivisionError: division by zero",
+    ]
+
+
 def test_settings_are_typed_and_frozen() -> None:
     made = Tuned(opens=8)
     assert (made.settings.opens, made.settings.closes) == (8, 17)

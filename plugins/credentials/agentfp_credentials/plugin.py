@@ -19,6 +19,7 @@ from agentfp.plugin import (
     Refuse,
     Registry,
     Run,
+    Tool,
     ToolContext,
     hookimpl,
     nearest,
@@ -101,8 +102,13 @@ class Credentials(Plugin):
     @hookimpl
     def configure(self, agent: Registry) -> None:
         """Look at what the tools declare, and provide the context's attributes."""
+        agent.add_capability("credential", lambda context, run: self._of(context, run).only())
+        agent.add_capability("credentials", self._of)
+        agent.when_complete(lambda tools: self._check(tools, agent))
+
+    def _check(self, tools: Mapping[str, Tool[..., Any]], agent: Registry) -> None:
         known = self.provider.services if isinstance(self.provider, ByService) else None
-        for name, tool in agent.tools.items():
+        for name, tool in tools.items():
             needs = needs_of(tool)
             if needs and self.provider is None:
                 agent.problem(
@@ -118,8 +124,6 @@ class Credentials(Plugin):
                 agent.problem(
                     f"tool {name!r} needs two credentials for one service; ask for one of them with ctx.credentials.get_credential"
                 )
-        agent.add_capability("credential", lambda context, run: self._of(context, run).only())
-        agent.add_capability("credentials", self._of)
 
     def _of(self, context: ToolContext[Any], run: Run[Any]) -> ToolCredentials:
         issued: Mapping[str, Credential] = run.scratch(self).get("issued", {}).get(context.call_id, {})

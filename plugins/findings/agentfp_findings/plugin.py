@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from agentfp.plugin import (
@@ -18,6 +18,7 @@ from agentfp.plugin import (
     RequestDraft,
     ReservedArgumentError,
     Run,
+    Tool,
     hookimpl,
 )
 from agentfp_findings.declaration import Declaration, may_declare, read_declaration, split
@@ -93,7 +94,10 @@ class Findings(Plugin):
         agent.add_reply_filter(lambda run: _Filter(self, run))
         if self.settings.argument_sources and "inputs" not in agent.plugins:
             agent.problem("argument_sources needs the plugin 'inputs', which is off; switch it on too, or leave the setting out")
-        owners = [tool.name for tool in agent.tools.values() if KEY in tool.parameters and not tool.raw]
+        agent.when_complete(self._check)
+
+    def _check(self, tools: Mapping[str, Tool[..., Any]]) -> None:
+        owners = [tool.name for tool in tools.values() if KEY in tool.parameters and not tool.raw]
         if owners:
             names = ", ".join(map(repr, owners))
             raise ReservedArgumentError(f"{names} has a parameter {KEY!r}, which plugin {self.name!r} reserves; rename it")

@@ -111,7 +111,10 @@ class Inputs(Plugin):
     @hookimpl
     def configure(self, agent: Registry) -> None:
         """Read every rule, so that what is wrong is said before anything runs."""
-        for tool in agent.tools.values():
+        agent.when_complete(lambda tools: self._check(tools, agent))
+
+    def _check(self, tools: Mapping[str, Tool[..., Any]], agent: Registry) -> None:
+        for tool in tools.values():
             try:
                 rules = read_rules(tool)
             except ConfigError as error:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Plugin, Refuse, Registry, Run, Withhold, hookimpl
+from agentfp.plugin import AnswerDraft, Batch, Event, MemoSource, Plugin, Refuse, Registry, Run, Tool, Withhold, hookimpl
 from agentfp_integrity import canaries
 from agentfp_integrity.checks import arguments, claims, columns, lookups, references, turns, wire
 from agentfp_integrity.declaring import KEY, Declared, declared_of, read_declared
@@ -86,12 +86,15 @@ class Integrity(Plugin):
         """See that what tools and settings declare can be."""
         for problem in self.problems:
             agent.problem(problem)
-        for tool in agent.tools.values():
+        agent.when_complete(lambda tools: self._check(tools, agent))
+        if self.settings.notice_prior_turn_evidence and "evidence" not in agent.plugins:
+            agent.problem("notice_prior_turn_evidence needs the plugin 'evidence', which is off; switch it on, or leave the setting out")
+
+    def _check(self, tools: Mapping[str, Tool[..., Any]], agent: Registry) -> None:
+        for tool in tools.values():
             if KEY in tool.metadata:
                 for problem in read_declared(tool.metadata[KEY], tool.name)[1]:
                     agent.problem(problem)
-        if self.settings.notice_prior_turn_evidence and "evidence" not in agent.plugins:
-            agent.problem("notice_prior_turn_evidence needs the plugin 'evidence', which is off; switch it on, or leave the setting out")
 
     # --- what is declared, and the ledger of the leg ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from agentfp.plugin import (
     Refuse,
     Registry,
     Run,
+    Tool,
     hookimpl,
     nearest,
 )
@@ -151,7 +152,9 @@ class Permissions(Plugin):
     @hookimpl
     def configure(self, agent: Registry) -> None:
         """Report names that no tool has: a rule with a typing error guards nothing."""
-        tools = agent.tools
+        agent.when_complete(lambda tools: self._check(tools, agent))
+
+    def _check(self, tools: Mapping[str, Tool[..., Any]], agent: Registry) -> None:
         for tool in tools.values():
             for wrong in capabilities_of(tool, self.policy)[1]:
                 agent.problem(f"tool {tool.name!r} says that it reaches {wrong}")

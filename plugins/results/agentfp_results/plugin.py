@@ -103,14 +103,17 @@ class Results(Plugin):
     @hookimpl
     def configure(self, agent: Registry) -> None:
         """Read every period, so that what is wrong is said before anything runs; give tools the time."""
-        for tool in agent.tools.values():
+        agent.when_complete(lambda tools: self._check(tools, agent))
+        if self.settings.clock:
+            agent.add_capability("time", self._time)
+
+    def _check(self, tools: Mapping[str, Tool[..., Any]], agent: Registry) -> None:
+        for tool in tools.values():
             try:
                 read_period(tool)
             except ConfigError as error:
                 for problem in error.problems:
                     agent.problem(problem)
-        if self.settings.clock:
-            agent.add_capability("time", self._time)
 
     def _time(self, context: ToolContext[Any], run: Run[Any]) -> RunTime:
         ledger: Ledger = run.memo(self)
