@@ -14,6 +14,9 @@ ARGS ?=
 SISTERS := $(patsubst %/,%,$(dir $(wildcard plugins/*/pyproject.toml providers/*/pyproject.toml observability/*/pyproject.toml)))
 CODE := $(wildcard agentfp agentfp_core benchmarks examples scripts tests) $(foreach sister,$(SISTERS),$(wildcard $(sister)/agentfp_*))
 
+# Examples that are programs of their own import their own modules by bare names.
+PROGRAMS := $(filter-out examples/transcripts,$(patsubst %/,%,$(sort $(dir $(wildcard examples/*/*.py examples/*/pyproject.toml)))))
+
 empty :=
 space := $(empty) $(empty)
 # The stamp carries the folder's path: an environment copied along with a checkout still points at the old one.
@@ -38,7 +41,8 @@ lint: $(STAMP)  ## pins, ruff, mypy
 	@$(PY) -m scripts.pins check
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@MYPYPATH="$(subst $(space),:,$(SISTERS))" $(PY) -m mypy $(CODE)
+	@MYPYPATH="$(subst $(space),:,$(SISTERS))" $(PY) -m mypy --exclude '^examples/($(subst $(space),|,$(PROGRAMS:examples/%=%)))/' $(CODE)
+	@for program in $(PROGRAMS); do MYPYPATH="$(subst $(space),:,$(SISTERS)):$$program:$$program/src" $(PY) -m mypy "$$program"; done
 
 phoenix: $(STAMP)  ## traces read back from a real Phoenix server (600 MB, kept under ~/.cache)
 	@$(PY) -m tests.observability.otel.in_phoenix $(ARGS)

@@ -80,7 +80,7 @@ async def _said(request: Request, name: str, kind: type) -> Any:
 
 
 def _row(number: int) -> dict[str, Any]:
-    row = store.get(number)
+    row: dict[str, Any] | None = store.get(number)
     if row is None:
         raise HTTPException(404, "there is no such request")
     return row

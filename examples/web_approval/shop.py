@@ -10,7 +10,10 @@ from typing import Any
 
 from agentfp import RetryTool, ToolContext, tool
 
-ORDERS = {"A-17": {"customer": "Ada Moe", "total_eur": 149.5}, "A-18": {"customer": "Bo Lind", "total_eur": 20.0}}
+ORDERS: dict[str, dict[str, Any]] = {
+    "A-17": {"customer": "Ada Moe", "total_eur": 149.5},
+    "A-18": {"customer": "Bo Lind", "total_eur": 20.0},
+}
 
 
 @dataclass

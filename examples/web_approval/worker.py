@@ -34,9 +34,9 @@ def main(*, once: bool) -> None:
         if not take_up(agent, shop, store, row["id"]):
             go_on(row)
     while True:
-        row = store.claim()
-        if row is not None:
-            go_on(row)
+        claimed = store.claim()
+        if claimed is not None:
+            go_on(claimed)
         elif once:
             return
         else:
