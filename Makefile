@@ -22,7 +22,7 @@ space := $(empty) $(empty)
 # The stamp carries the folder's path: an environment copied along with a checkout still points at the old one.
 STAMP := .venv/installed-$(subst $(space),-,$(subst /,-,$(CURDIR)))
 
-.PHONY: help setup test lint format demo phoenix bench bench-peers events pins dist clean distclean
+.PHONY: help setup test lint docs format demo phoenix bench bench-peers events pins dist clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ lint: $(STAMP)  ## pins, ruff, mypy
 
 phoenix: $(STAMP)  ## traces read back from a real Phoenix server (600 MB, kept under ~/.cache)
 	@$(PY) -m tests.observability.otel.in_phoenix $(ARGS)
+
+docs: $(STAMP)  ## the guide as a site in site/; a broken link is an error
+	@$(PY) -m scripts.site $(ARGS)
 
 format: $(STAMP)  ## ruff's fixes and formatting
 	@$(PY) -m ruff check --fix .

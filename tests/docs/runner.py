@@ -30,6 +30,7 @@ from tests.docs.blocks import Block, PageError
 ALLOWED_SH = {
     "make demo": "the Makefile's; the tests of the examples run examples/demo.py",
     "make test": "runs this very test",
+    "make docs": "its own test builds the site",
     "make lint": "checks the checkout, not a page",
     "make bench": "takes minutes",
     "make setup": "installs the checkout that this test runs in",

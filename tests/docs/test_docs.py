@@ -23,8 +23,14 @@ SISTERS = "<!-- with the sister distributions -->"
 """A page with this sign is run where they are seen; all others where the kernel is alone."""
 
 
+REAL_MODEL = "<!-- with the model of this machine -->"
+"""A page with this sign asks a real model."""
+SIGNS = {SISTERS: pytest.mark.with_sisters, REAL_MODEL: pytest.mark.real_model}
+
+
 def _sees(path: Path) -> Any:
-    return pytest.param(path, id=_name(path), marks=[pytest.mark.with_sisters] if SISTERS in path.read_text(encoding="utf-8") else [])
+    text = path.read_text(encoding="utf-8")
+    return pytest.param(path, id=_name(path), marks=[mark for sign, mark in SIGNS.items() if sign in text])
 
 
 @pytest.mark.parametrize("path", [_sees(path) for path in PAGES])
