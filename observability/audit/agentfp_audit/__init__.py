@@ -1,11 +1,12 @@
 """A log of what an agent's runs did that cannot be changed unnoticed.
 
-Public: :class:`Audit` (the plugin), :func:`verify_audit` and :class:`AuditVerdict` (checking, offline), the keys of signatures, and
-:func:`canonical`, the form of JSON that is hashed.
+Public: :class:`Audit` (the plugin), :func:`verify_audit` and :class:`AuditVerdict` (checking, offline), :func:`explain_audit` (what a
+log tells), the keys of signatures, and :func:`canonical`, the form of JSON that is hashed.
 """
 
 from agentfp_audit.canonical import canonical
 from agentfp_audit.errors import AuditError
+from agentfp_audit.explaining import RecordingDiffersError, RunAccount, explain_audit
 from agentfp_audit.log import AuditLog
 from agentfp_audit.plugin import Audit
 from agentfp_audit.signing import Ed25519Checker, Ed25519Signer, HmacKey, checker_of, signer_of
@@ -21,8 +22,11 @@ __all__ = [
     "Ed25519Checker",
     "Ed25519Signer",
     "HmacKey",
+    "RecordingDiffersError",
+    "RunAccount",
     "canonical",
     "checker_of",
+    "explain_audit",
     "signer_of",
     "verify_audit",
 ]

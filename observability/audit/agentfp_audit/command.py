@@ -1,63 +1,127 @@
-"""``agentfp audit verify``: checks logs offline; ``agentfp audit show`` tells what is in one."""
+"""``agentfp audit verify``: checks logs offline; ``explain`` tells what they say of each run; ``show`` has the records of one."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentfp.commands import Code, CommandError, Json, data, leave, note, say, table
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Check audit logs offline, or show what is in them.")
+if TYPE_CHECKING:
+    from agentfp_audit.explaining import RunAccount
+    from agentfp_audit.verifying import AuditVerdict
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Check audit logs offline, and tell what is in them.")
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="The files of one chain, in their order; or their folder.", show_default=False)
 ]
+Key = Annotated[
+    Path | None, typer.Option("--key", help="Checks the signatures: a public key as PEM, or the shared secret.", show_default=False)
+]
+FinalHash = Annotated[
+    str | None, typer.Option("--final-hash", help="Hash of the last record, as it was kept elsewhere.", show_default=False)
+]
+Sealed = Annotated[bool, typer.Option("--sealed", help="The log must end with a seal.")]
 
 
 @app.command()
 def verify(
     paths: Files,
-    key: Annotated[
-        Path | None, typer.Option("--key", help="Checks the signatures: a public key as PEM, or the shared secret.", show_default=False)
-    ] = None,
-    final_hash: Annotated[
-        str | None, typer.Option("--final-hash", help="Hash of the last record, as it was kept elsewhere.", show_default=False)
-    ] = None,
-    sealed: Annotated[bool, typer.Option("--sealed", help="The log must end with a seal.")] = False,
+    key: Key = None,
+    final_hash: FinalHash = None,
+    sealed: Sealed = False,
     as_json: Json = False,
 ) -> None:
     """Check that a log is whole and unchanged: each record, its place, its hash, headers, seals and signatures.
 
     Ends with 1 where something is wrong, and names the first record that does not fit.
     """
+    verdict = _verified(in_order(paths), key, final_hash, sealed=sealed)
+    if as_json:
+        data(asdict(verdict))
+    else:
+        _say(verdict)
+    leave(Code.OK if verdict.valid else Code.NEGATIVE)
+
+
+@app.command()
+def explain(
+    paths: Files,
+    recording: Annotated[
+        Path | None,
+        typer.Option("--recording", help="A recording of runs in it, or a folder for its newest: adds content.", show_default=False),
+    ] = None,
+    key: Key = None,
+    final_hash: FinalHash = None,
+    sealed: Sealed = False,
+    as_json: Json = False,
+) -> None:
+    """Say of each run what was decided, by whom and by which rule, what was checked and what not, and what it cost.
+
+    The log is verified first: of one that is broken nothing is told. A recording must be of the same runs, event by event. Ends with 1
+    where something does not fit.
+    """
+    from agentfp import AgentfpError
+    from agentfp.commands import recording_in
+    from agentfp.plugin import record_of
+    from agentfp_audit.explaining import RecordingDiffersError, explain_audit
+    from agentfp_audit.telling import lines_of
+
+    files = in_order(paths)
+    verdict = _verified(files, key, final_hash, sealed=sealed)
+    accounts: list[RunAccount] = []
+    differs: str | None = None
+    if verdict.valid:
+        try:
+            accounts = explain_audit(files, recording=None if recording is None else record_of(recording_in(recording)))
+        except RecordingDiffersError as error:
+            differs = str(error)
+        except (AgentfpError, OSError) as error:
+            raise CommandError(f"--recording {str(recording)!r} cannot be used: {error}") from error
+    if as_json:
+        data({"verdict": asdict(verdict), "recording_differs": differs, "runs": [account.to_json() for account in accounts]})
+    else:
+        _say(verdict)
+        if differs is not None:
+            say(f"the recording is not of this log: {differs}", "red")
+        for account in accounts:
+            for line in ("", *lines_of(account)):
+                say(line)
+    leave(Code.OK if verdict.valid and differs is None else Code.NEGATIVE)
+
+
+def _verified(files: list[Path], key: Path | None, final_hash: str | None, *, sealed: bool) -> AuditVerdict:
     from agentfp_audit.signing import checker_of
-    from agentfp_audit.verifying import SAYS, verify_audit
+    from agentfp_audit.verifying import verify_audit
 
     try:
         checker = None if key is None else checker_of(key.read_bytes())
     except (OSError, ValueError, ImportError) as error:
         raise CommandError(f"--key {str(key)!r} cannot be used: {error}") from error
     try:
-        verdict = verify_audit(in_order(paths), key=checker, final_hash=final_hash, sealed=sealed)
+        return verify_audit(files, key=checker, final_hash=final_hash, sealed=sealed)
     except OSError as error:
         raise CommandError(f"{error.filename}: {error.strerror}") from error
-    if as_json:
-        data(asdict(verdict))
-    elif verdict.valid:
-        say(f"valid: {verdict.checked} records, {verdict.runs} runs, final hash {verdict.final_hash}", "green")
-    else:
+
+
+def _say(verdict: AuditVerdict) -> None:
+    from agentfp_audit.verifying import SAYS
+
+    if not verdict.valid:
         say(f"broken: {verdict.reason}", "red")
         say(f"  at {verdict.where}; {verdict.checked} records before it fit")
-    if verdict.valid:
-        if not verdict.sealed:
-            note("it does not end with a seal: its writer runs, or was killed, or its end was cut off", "yellow")
-        if verdict.lost:
-            note(f"{verdict.lost} events are not in it, as it says itself", "yellow")
-        note(SAYS, "dim")
-    leave(Code.OK if verdict.valid else Code.NEGATIVE)
+        return
+    signed = f", {verdict.signed} signatures" if verdict.signed else ""
+    say(f"valid: {verdict.checked} records, {verdict.runs} runs{signed}, final hash {verdict.final_hash}", "green")
+    if not verdict.sealed:
+        note("it does not end with a seal: its writer runs, or was killed, or its end was cut off", "yellow")
+    if verdict.lost:
+        note(f"{verdict.lost} events are not in it, as it says itself", "yellow")
+    note(SAYS, "dim")
 
 
 @app.command()

@@ -1,0 +1,105 @@
+"""What a log tells of its runs: from itself alone, and with a recording that has to fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentfp import Agent
+from agentfp.plugin import Deny, Plugin, Record, hookimpl
+from agentfp.testing import ScriptedModel, call
+from agentfp_audit import Audit, RecordingDiffersError, explain_audit
+from agentfp_core.cli import main
+from tests.observability.audit.logs import SECRET, decide, log_of
+
+pytestmark = pytest.mark.anyio
+
+
+class Night(Plugin):
+    """Allows no call."""
+
+    name = "night"
+
+    @hookimpl(phase="authorize")
+    def before_tool(self) -> Deny:
+        return Deny("it is night", rule="night-1")
+
+
+async def both(folder: Path, *plugins: Plugin, **settings: Any) -> tuple[Path, Path]:
+    """A log and a recording of the same run."""
+    log, recording = folder / "audit.jsonl", folder / "run.jsonl"
+    model = ScriptedModel([call("decide", id="c1", income=900, note=SECRET), f"Declined. {SECRET}"])
+    agent = Agent(model, name="loans", tools=[decide], plugins=[*plugins, Audit(path=log, **settings)])
+    result = await agent.run("May I have a loan?")
+    await agent.shutdown()
+    result.record.save(recording)
+    return log, recording
+
+
+async def test_a_log_alone(tmp_path: Path) -> None:
+    log, _ = await both(tmp_path, Night(), versions={"policy": "7"})
+    (account,) = explain_audit(log)
+    assert (account.agent, account.status, account.versions, account.answer) == ("loans", "answered", {"policy": "7"}, None)
+    assert account.calls == [{"call_id": "c1", "tool": "decide", "outcome": "denied"}]
+    (decision,) = account.decisions
+    assert (decision["kind"], decision["by"], decision["rule"]) == ("deny", "night", "night-1")
+    assert account.unchecked == ["nothing checked where the values of the answer come from", "what it cost is not known"]
+
+
+async def test_a_recording_adds_content(tmp_path: Path) -> None:
+    log, recording = await both(tmp_path)
+    assert SECRET not in json.dumps([account.to_json() for account in explain_audit(log)])
+    (account,) = explain_audit(log, recording=Record.load(recording))
+    assert account.answer == f"Declined. {SECRET}"
+    assert account.calls == [{"call_id": "c1", "tool": "decide", "outcome": "success"}]
+
+
+async def test_a_verbatim_log_needs_no_recording(tmp_path: Path) -> None:
+    log, recording = await both(tmp_path, payload_mode="verbatim")
+    for accounts in (explain_audit(log), explain_audit(log, recording=Record.load(recording))):
+        assert accounts[0].answer == f"Declined. {SECRET}"
+
+
+@pytest.mark.parametrize("words", [('"income":900', '"income":901'), ('"outcome":"success"', '"outcome":"failure"'), ("dti-43", "dti-44")])
+async def test_a_changed_recording_does_not_fit(tmp_path: Path, words: tuple[str, str]) -> None:
+    log, recording = await both(tmp_path)
+    text = recording.read_text()
+    old, new = words
+    made = text.replace(old, new).replace(old.replace('"', '\\"'), new.replace('"', '\\"'))
+    assert made != text
+    recording.write_text(made)
+    with pytest.raises(RecordingDiffersError):
+        explain_audit(log, recording=Record.load(recording))
+
+
+async def test_a_recording_of_another_run_does_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    log, _ = await both(tmp_path)
+    _, other = await both(tmp_path / "other")
+    with pytest.raises(RecordingDiffersError, match="are not in the log"):
+        explain_audit(log, recording=Record.load(other))
+
+
+async def test_the_command(tmp_path: Path, capsys: Any) -> None:
+    log, recording = await both(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["audit", "explain", *arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    code, out, _ = run(str(log), "--recording", str(recording))
+    assert (code, "decide (c1): success" in out, "not checked" in out) == (0, True, True)
+    told = json.loads(run(str(log), "--json")[1])
+    assert (told["verdict"]["valid"], told["runs"][0]["status"], told["recording_differs"]) == (True, "answered", None)
+    assert run(str(log), "--recording", str(tmp_path / "none.jsonl"))[0] == 2
+    other = await log_of(tmp_path / "other.jsonl")
+    code, out, _ = run(str(other), "--recording", str(recording))
+    assert (code, "the recording is not of this log" in out) == (1, True)
+    log.write_text(log.read_text().replace('"outcome":"success"', '"outcome":"failure"'))
+    code, out, _ = run(str(log), "--json")
+    told = json.loads(out)
+    assert (code, told["verdict"]["valid"], told["runs"]) == (1, False, [])
