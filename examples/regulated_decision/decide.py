@@ -1,6 +1,6 @@
 """Today: decide about one application, and leave the files that say later how.
 
-Run it as `python -m examples.regulated_decision.decide FOLDER`.
+Run it as `python decide.py FOLDER`.
 
 FOLDER/bundle is what is archived: the log and the recording. FOLDER/kept is for another place, out of reach of who writes the log: the
 public key, the hash of the log's last record, the checksum of the recording. FOLDER/key.pem signs, and stays with the writer.
@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 
 import anyio
+from agent import loan_agent
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agentfp import Identity, Pause, approve
-from examples.regulated_decision.agent import loan_agent
 
 
 def new_key(folder: Path) -> Path:

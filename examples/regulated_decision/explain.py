@@ -1,6 +1,6 @@
 """Weeks later: say how the decision was made, from the files alone.
 
-Run it as `python -m examples.regulated_decision.explain BUNDLE KEPT`.
+Run it as `python explain.py BUNDLE KEPT`.
 
 Nothing of the agent is imported: who has the files needs `agentfp-audit` and no more. Ends with 1 where the files were changed.
 """

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", f"examples.regulated_decision.{program}", *map(str, arguments)]
+    command = [sys.executable, str(ROOT / "examples" / "regulated_decision" / f"{program}.py"), *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

@@ -17,7 +17,7 @@ BY_FILE = {"certifi", "orjson"}
 def _licence(name: str) -> str:
     meta = importlib.metadata.distribution(name).metadata
     classifiers = [line.rpartition("::")[2] for line in meta.get_all("Classifier") or [] if line.startswith("License ::")]
-    told = meta["License-Expression"] or (meta["License"] or "").strip().partition("\n")[0]
+    told = next((meta[key].strip().partition("\n")[0] for key in ("License-Expression", "License") if meta.get(key)), "")
     return " ".join([told, *classifiers])
 
 
