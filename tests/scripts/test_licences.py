@@ -15,9 +15,9 @@ BY_FILE = {"certifi", "orjson"}
 
 
 def _licence(name: str) -> str:
-    meta = importlib.metadata.distribution(name).metadata
-    classifiers = [line.rpartition("::")[2] for line in meta.get_all("Classifier") or [] if line.startswith("License ::")]
-    told = next((meta[key].strip().partition("\n")[0] for key in ("License-Expression", "License") if meta.get(key)), "")
+    meta = importlib.metadata.distribution(name).metadata.json
+    classifiers = [line.rpartition("::")[2] for line in meta.get("classifier", ()) if line.startswith("License ::")]
+    told = str(meta.get("license_expression") or meta.get("license") or "").strip().partition("\n")[0]
     return " ".join([told, *classifiers])
 
 
