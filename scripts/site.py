@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -93,6 +93,44 @@ def build_site(build: Path) -> bool:
     return done.returncode == 0
 
 
+def link_terms(page: str, glossary: Mapping[str, str]) -> str:
+    """Lead from the docstrings of a page of the reference to the glossary: each term where it first stands in running text.
+
+    Args:
+        page: its HTML.
+        glossary: addresses by term, in lower case.
+    """
+    left = dict(glossary)
+    pattern = re.compile(rf"\b({'|'.join(sorted(map(re.escape, glossary), key=len, reverse=True))})(s?)\b", re.IGNORECASE)
+
+    def linked(found: re.Match[str]) -> str:
+        address = left.pop(found[1].lower(), None)
+        return found[0] if address is None else f'<a href="{address}">{found[0]}</a>'
+
+    def paragraph(found: re.Match[str]) -> str:
+        parts = re.split(r"(<(?:a|code)\b.*?</(?:a|code)>|<[^>]+>)", found[0], flags=re.DOTALL)
+        return "".join(part if part.startswith("<") else pattern.sub(linked, part) for part in parts)
+
+    return re.sub(r"<p>.*?</p>", paragraph, page, flags=re.DOTALL)
+
+
+def glossary_of(site: Path) -> dict[str, str]:
+    """Terms of the glossary, and where they stand, seen from a page of the reference."""
+    page = (site / "docs" / "glossary" / "index.html").read_text(encoding="utf-8")
+    heads = re.findall(r'<h2 id="([^"]+)">([^<]+)<', page)
+    return {term: f"../../docs/glossary/#{anchor}" for anchor, title in heads for term in title.lower().split(", ")}
+
+
+def finish(site: Path) -> None:
+    """What the generator does not do: names without their roles, and terms with their links."""
+    glossary = glossary_of(site)
+    for path in pages_of(site):
+        page = ROLE.sub("", path.read_text(encoding="utf-8"))
+        if path.is_relative_to(site / "reference"):
+            page = link_terms(page, glossary)
+        path.write_text(page, encoding="utf-8")
+
+
 def pages_of(site: Path) -> Iterator[Path]:
     """The pages that were made."""
     return site.rglob("*.html")
@@ -107,8 +145,7 @@ def main() -> None:
     configure(BUILD, *lay_out(BUILD / "pages"))
     if not build_site(BUILD):
         sys.exit(1)
-    for page in pages_of(BUILD / "out"):
-        page.write_text(ROLE.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
+    finish(BUILD / "out")
     shutil.rmtree(given.out, ignore_errors=True)
     shutil.move(BUILD / "out", given.out)
     print(f"{sum(1 for _ in pages_of(given.out))} pages in {given.out}")

@@ -41,6 +41,20 @@ def test_the_reference_has_every_public_name(built: Path) -> None:
     assert not missing
 
 
+def test_docstrings_lead_to_the_glossary(built: Path) -> None:
+    page = (built / "reference" / "agentfp" / "index.html").read_text(encoding="utf-8")
+    glossary = (built / "docs" / "glossary" / "index.html").read_text(encoding="utf-8")
+    anchors = set(re.findall(r'href="../../docs/glossary/#([^"]+)"', page))
+    assert {"record", "pause", "plugin", "run"} <= anchors
+    assert all(f'id="{anchor}"' in glossary for anchor in anchors)
+
+
+def test_a_term_is_linked_once_and_not_within_code_or_a_link() -> None:
+    page = '<p>The <code>record</code> and <a href="x">a record</a>: records, then a record.</p><h2>record</h2>'
+    wanted = page.replace("records,", '<a href="g">records</a>,')
+    assert site.link_terms(page, {"record": "g"}) == wanted
+
+
 def test_no_page_fetches_anything_from_elsewhere(built: Path) -> None:
     fetched = set()
     for page in site.pages_of(built):
