@@ -5,7 +5,7 @@ stores of what has been spent: :class:`SpendStore`, :class:`MemorySpend`, :class
 """
 
 from agentfp_cost.calls import BilledCall
-from agentfp_cost.errors import BudgetSpentError, PriceFileError, SpenderUnknownError
+from agentfp_cost.errors import BudgetSpentError, PriceFileError, SpenderUnknownError, SpendStoreError
 from agentfp_cost.events import BudgetAllowed, BudgetBlind, BudgetCrossed, Charged
 from agentfp_cost.plugin import Cost
 from agentfp_cost.prices import PriceFile
@@ -26,6 +26,7 @@ __all__ = [
     "PriceFile",
     "PriceFileError",
     "SpendStore",
+    "SpendStoreError",
     "SpenderUnknownError",
     "SqliteSpend",
     "report_of",

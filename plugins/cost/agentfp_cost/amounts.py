@@ -18,6 +18,8 @@ def amount_of(usage: Usage, prices: Prices) -> Decimal | None:
     if usage.input is None or usage.output is None or prices.input is None or prices.output is None:
         return None
     read, write = usage.cache_read or 0, usage.cache_write or 0
+    if min(usage.input, usage.output, read, write) < 0:
+        return None  # no count of tokens: priced, it would make what others cost look cheaper
     fresh = max(usage.input - read - write, 0)
     at_read = prices.input if prices.cache_read is None else prices.cache_read
     at_write = prices.input if prices.cache_write is None else prices.cache_write

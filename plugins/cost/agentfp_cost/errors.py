@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import ClassVar
 
+from agentfp import AgentfpError
 from agentfp.plugin import AnswerRefusedError, ConfigError
 from agentfp_cost.amounts import dollars
 
@@ -49,3 +51,17 @@ class SpenderUnknownError(AnswerRefusedError):
         self.scope = scope
         wanted = "session_id=..." if scope == "session" else "identity=Identity(principal=...)"
         super().__init__(f"the budget is for each {scope}, and this run has none; pass {wanted}")
+
+
+class SpendStoreError(AgentfpError):
+    """A file of what was spent holds something that is no amount; what a budget has left is not known.
+
+    Args:
+        path: of the file.
+        key: whose sum it is.
+    """
+
+    code: ClassVar[str] = "ERR_SPEND_STORE"
+
+    def __init__(self, path: Path, key: str) -> None:
+        super().__init__(f"{str(path)!r} holds no amount for {key!r}; mend the row, or delete it to begin at 0")

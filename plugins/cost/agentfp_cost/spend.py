@@ -6,11 +6,13 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import anyio.to_thread
+
+from agentfp_cost.errors import SpendStoreError
 
 
 @runtime_checkable
@@ -86,10 +88,14 @@ class SqliteSpend:
         with self._open() as database:
             return self._read(database, key)
 
-    @staticmethod
-    def _read(database: sqlite3.Connection, key: str) -> Decimal:
+    def _read(self, database: sqlite3.Connection, key: str) -> Decimal:
         row = database.execute("SELECT usd FROM spend WHERE key = ?", (key,)).fetchone()
-        return Decimal(0) if row is None else Decimal(row[0])
+        if row is None:
+            return Decimal(0)
+        try:
+            return Decimal(row[0])
+        except (InvalidOperation, TypeError, ValueError) as error:
+            raise SpendStoreError(self._path, key) from error
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import multiprocessing
+import sqlite3
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from agentfp_cost import (
     Cost,
     MemorySpend,
     SpenderUnknownError,
+    SpendStoreError,
     SqliteSpend,
 )
 from tests.plugins.cost.spending import PRICES, calls, model, says
@@ -238,3 +241,19 @@ async def test_two_plugins_with_prices_are_refused() -> None:
 
 def test_the_plugin_keeps_the_rules_of_plugins() -> None:
     check_plugin(Cost(prices=PRICES, usd="0.000001"))
+
+
+@pytest.mark.parametrize("held", ["much", "", None, b"\x00"])
+def test_a_damaged_sum_is_said_and_not_taken_for_nothing(held: Any, tmp_path: Path) -> None:
+    path = tmp_path / "spend.db"
+    store = SqliteSpend(path)
+    anyio.run(store.add, "ann", Decimal("0.5"))
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE copy (key TEXT PRIMARY KEY, usd)")
+        database.execute("INSERT INTO copy VALUES ('ann', ?)", (held,))
+        database.execute("DROP TABLE spend")
+        database.execute("ALTER TABLE copy RENAME TO spend")
+    with pytest.raises(SpendStoreError, match="no amount for 'ann'"):
+        anyio.run(store.total, "ann")
+    with pytest.raises(SpendStoreError):
+        anyio.run(store.add, "ann", Decimal(1))
