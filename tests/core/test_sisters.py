@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
 from agentfp_core.sisters import PLUGINS, PROVIDERS, what_to_do
-from scripts.workshop import ROOT
+from scripts.workshop import distributions, pyproject
 
 
 def test_what_each_distribution_brings() -> None:
     """Else a hint says to install what nobody has published."""
     found: dict[str, dict[str, str]] = {"agentfp.plugins": {}, "agentfp.models": {}}
-    for path in ROOT.glob("*/*/pyproject.toml"):
-        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    for folder in distributions():
+        project = pyproject(folder)["project"]
         for group, names in found.items():
             names.update(dict.fromkeys(project.get("entry-points", {}).get(group, {}), project["name"]))
     assert found == {"agentfp.plugins": PLUGINS, "agentfp.models": PROVIDERS}
