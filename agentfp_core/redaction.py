@@ -233,7 +233,7 @@ class SecretMask:
             text: the piece.
             chars: characters of all that stands before it and of the piece.
         """
-        return any([chars >= quoted.chars and quoted.ends_in(before, text) for quoted in self._quoted])
+        return any(chars >= quoted.chars and quoted.ends_in(before, text) for quoted in self._quoted)
 
     def forms(self) -> list[str]:
         """The values in all the forms that are looked for, the longest first."""
