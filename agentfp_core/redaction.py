@@ -5,19 +5,18 @@ The live record itself is masked of nothing but the secrets that plugins hand to
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus
 
 from agentfp_core import jsontext
 from agentfp_core.errors import ConfigError
 from agentfp_core.events.base import Event, Mark, Payload, RawPayload, marks_of, per_class
 from agentfp_core.events.message import MessageAdded, ProposedCall
+from agentfp_core.secret_forms import Quoted, forms_of, quoted_at_any_depth
 
 if TYPE_CHECKING:
     from agentfp_core.segments import SegmentHeader
@@ -213,37 +212,36 @@ class SecretMask:
         self._secrets = secrets
         self._known: set[str] = set()
         self._forms: list[str] = []
-        self._escaped: list[tuple[str, re.Pattern[str]]] = []
+        self._quoted: list[Quoted] = []
 
     def mask_text(self, text: str) -> str:
         """The text without the values."""
-        forms = self._all_forms()
+        forms = self.forms()
         if not forms or len(text) < len(forms[-1]):
             return text
-        for plain, pattern in self._escaped:
-            if plain in text:
-                text = pattern.sub(PLACEHOLDER, text)
+        for quoted in self._quoted:
+            if quoted.plain in text:
+                text = quoted.whole.sub(PLACEHOLDER, text)
         found = [form for form in forms if form in text]  # far quicker than a pattern of hundreds of forms, and hardly ever true
         return text if not found else re.sub("|".join([re.escape(form) for form in found]), PLACEHOLDER, text)
 
-    def begun_at(self, text: str) -> int:
-        """Where a value begins that the end of a text cuts off; the length of the text where none does."""
-        first = len(text)
-        for form in self._all_forms():
-            at = text.find(form[0], max(0, len(text) - len(form) + 1))
-            while -1 < at < first:
-                if form.startswith(text[at:]):
-                    first = at
-                at = text.find(form[0], at + 1)
-        return first
+    def quoted_may_end(self, before: str, text: str, chars: int) -> bool:
+        """Whether a value that was quoted may end in a new piece of a text.
 
-    def _all_forms(self) -> list[str]:
+        Args:
+            before: the end of what stands before it.
+            text: the piece.
+            chars: characters of all that stands before it and of the piece.
+        """
+        return any(chars >= quoted.chars and quoted.ends_in(before, text) for quoted in self._quoted)
+
+    def forms(self) -> list[str]:
         """The values in all the forms that are looked for, the longest first."""
         if len(self._secrets) != len(self._known):
             new = sorted(self._secrets - self._known, key=len, reverse=True)
             self._known.update(new)
-            self._forms = sorted({*self._forms, *[form for secret in new for form in _forms(secret)]}, key=len, reverse=True)
-            self._escaped += [found for secret in new if (found := _at_any_depth(secret)) is not None]
+            self._forms = sorted({*self._forms, *[form for secret in new for form in forms_of(secret)]}, key=len, reverse=True)
+            self._quoted += [found for secret in new if (found := quoted_at_any_depth(secret)) is not None]
         return self._forms
 
     def content(self, payload: Payload) -> Payload:
@@ -258,30 +256,6 @@ class SecretMask:
         payload: Payload = _masked_by_value(event.payload, self.mask_text, names=True)
         call_id = None if event.call_id is None else self.mask_text(event.call_id)
         return event._replace(name=self.mask_text(event.name), payload=payload, call_id=call_id)
-
-
-class StreamMask:
-    """Masks known values in a text that comes in pieces; keeps back what may be the beginning of one. A reply filter.
-
-    Args:
-        mask: the values.
-    """
-
-    def __init__(self, mask: SecretMask) -> None:
-        self._mask = mask
-        self._kept = ""
-
-    def feed(self, text: str) -> str:
-        """Take a piece; give what can be shown by now."""
-        known = self._mask.mask_text(self._kept + text)
-        at = self._mask.begun_at(known)
-        self._kept = known[at:]
-        return known[:at]
-
-    def finish(self) -> str:
-        """The text is complete: give the rest."""
-        rest, self._kept = self._kept, ""
-        return rest
 
 
 _TOOL_NAME: dict[type[Any], str] = {ProposedCall: "name", MessageAdded: "tool_name"}
@@ -309,58 +283,6 @@ def _masked_by_value(payload: Any, mask: Callable[[str], str], *, names: bool) -
         if new is not value:
             changes[name] = new
     return dataclasses.replace(payload, **changes) if changes else payload
-
-
-def _forms(secret: str) -> set[str]:
-    """The ways in which a secret is usually written down."""
-    raw = secret.encode("utf-8", "surrogatepass")
-    quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace"), quote_plus(secret, errors="replace")}
-    forms = {secret, raw.hex(), raw.hex().upper(), *quoted, *[_lower_escapes(text) for text in quoted]}
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        forms |= {encode(raw).decode(), encode(raw).decode().rstrip("=")} | _inside_base64(raw, encode)
-    escaped = {secret}
-    for _ in range(3):  # JSON in JSON in JSON
-        escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in escaped for ascii_only in (True, False)}
-        forms |= escaped | {text.replace("/", "\\/") for text in escaped}
-    return {form for form in forms if len(form) >= 4}
-
-
-_ESCAPED = re.compile(r"""["'\\/\n\t]|[^\x20-\x7e]""")
-"""Characters that are written in another way in JSON or by Python."""
-
-
-def _at_any_depth(secret: str) -> tuple[str, re.Pattern[str]] | None:
-    """What finds a secret that was quoted in JSON or by Python, in such a text again, and so on; None where quoting changes nothing.
-
-    Returns:
-        A part of it that quoting leaves alone, and the pattern.
-    """
-    plain = max(_ESCAPED.split(secret), key=len)
-    if plain in ("", secret):
-        return None
-    return plain, re.compile("".join([_quoted(char) if _ESCAPED.match(char) else re.escape(char) for char in secret]))
-
-
-def _quoted(char: str) -> str:
-    if char == "\\":
-        return r"\\+"
-    codes = [re.escape(code) for code in json.dumps(char)[1:-1].split("\\") if code]
-    return rf"\\*(?:{re.escape(char)}|" + r"\\+".join(codes) + ")"
-
-
-def _lower_escapes(text: str) -> str:
-    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
-
-
-def _inside_base64(raw: bytes, encode: Callable[[bytes], bytes]) -> set[str]:
-    """What is left of a secret in the base64 of a longer text, such as ``user:secret``, wherever in it it begins."""
-    made = set()
-    for before in range(3):
-        text = encode(b"\0" * before + raw).decode()
-        whole = text[(before * 8 + 5) // 6 : (before + len(raw)) * 8 // 6]
-        if len(whole) >= 8:
-            made.add(whole)
-    return made
 
 
 class Funnel:

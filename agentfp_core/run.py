@@ -20,8 +20,9 @@ from agentfp_core.jsontext import canonical
 from agentfp_core.memos import Memo
 from agentfp_core.model import ModelRequest, ModelResponse
 from agentfp_core.protocol import check_request, complete
-from agentfp_core.redaction import RedactionPolicy, SecretMask, StreamMask, funnel
+from agentfp_core.redaction import RedactionPolicy, SecretMask, funnel
 from agentfp_core.state import RunState
+from agentfp_core.stream_mask import StreamMask
 
 if TYPE_CHECKING:
     import datetime
