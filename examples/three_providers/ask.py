@@ -1,4 +1,4 @@
-"""Ask whichever model the environment names: `AGENTFP_ENV=anthropic python ask.py "When is high tide in Bergen?"`."""
+"""Ask whichever model the environment names: `AGENTFP_ENV=NAME python ask.py "When is high tide in Bergen?"`."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _told(row: dict[str, Any], code: int = 200) -> Response:
 async def begun(_app: Starlette) -> AsyncIterator[None]:
     """Go on with what a killed app was running."""
     for row in store.in_state("running"):
-        if not await run_in_threadpool(take_up, agent, shop, store, row["id"]):
+        if not await run_in_threadpool(take_up, agent, shop, store, row):
             settle(store, row["id"], await agent.run(row["question"], deps=shop, journal=journal_of(row["id"])))
     yield
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agentfp import Agent, RunResult, humanize
+from agentfp import Agent, Journal, NoConversationError, Pause, PendingQuestionError, RunResult, humanize
+from agentfp.events import TurnEnd
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -30,12 +31,26 @@ def journal_of(number: int) -> Path:
     return DATA / f"request-{number}.journal"
 
 
-def take_up(agent: Agent[Any, Any], shop: Shop, store: Store, number: int) -> bool:
+def take_up(agent: Agent[Any, Any], shop: Shop, store: Store, row: dict[str, Any]) -> bool:
     """Go on with a leg that a killed process was in; False where it had not begun to run."""
-    journal = journal_of(number)
-    if not journal.exists():
+    journal = journal_of(row["id"])
+    if not journal.exists() or b"\n" not in journal.read_bytes():
         return False
-    settle(store, number, agent.resume_on_error_sync(journal, deps=shop))
+    try:
+        settle(store, row["id"], agent.resume_on_error_sync(journal, deps=shop))
+    except PendingQuestionError:  # the leg ended in a question, or the journal is that of the leg before, which asked the one decided now
+        pause = Pause.of(Journal(journal).load())
+        if row["pause"] is not None and Pause.from_json(row["pause"]).id == pause.id:
+            return False
+        store.waits(row["id"], pause.to_json())
+        journal.unlink()
+    except NoConversationError:  # the leg had ended, and nobody noted it; or nothing but its head had been written
+        record = Journal(journal).load()
+        if not (ends := record.of(TurnEnd)):
+            return False
+        answered = ends[-1].status == "answered"
+        store.ends(row["id"], "done" if answered else "failed", record.history[-1].text if answered else ends[-1].status)
+        journal.unlink()
     return True
 
 

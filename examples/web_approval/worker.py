@@ -31,7 +31,7 @@ def go_on(row: dict[str, Any]) -> None:
 
 def main(*, once: bool) -> None:
     for row in store.in_state("resuming"):  # a killed worker left it
-        if not take_up(agent, shop, store, row["id"]):
+        if not take_up(agent, shop, store, row):
             go_on(row)
     while True:
         claimed = store.claim()

@@ -48,6 +48,16 @@ def test_a_new_invention_fails_the_job(example: Callable[[str], Path]) -> None:
     assert reported(folder) == (1, 1)
 
 
+def test_a_new_weak_finding_is_shown_and_passes(example: Callable[[str], Path]) -> None:
+    folder = example("audit_folder")
+    path = folder / "transcripts" / "langchain.json"
+    head, said, tail = path.read_text(encoding="utf-8").rpartition("TB-2041")
+    path.write_text(f"{head}{said} of Brunhild Vantongeren{tail}", encoding="utf-8")
+    done = audit(folder)
+    assert "Brunhild Vantongeren" in done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_cannot_be_read_fails_the_job(example: Callable[[str], Path]) -> None:
     folder = example("audit_folder")
     (folder / "transcripts" / "torn.jsonl").write_text('{"messages": [\n', encoding="utf-8")

@@ -24,15 +24,35 @@ ASK = {"question": "Refund 49.50 of order A-17."}
 DIES = """
 import os, signal, shop
 pays = shop.Shop.pay_back
-def pay_back(self, *arguments):
+def pay_back(self, *arguments, **named):
     {before}
-    pays(self, *arguments)
+    paid = pays(self, *arguments, **named)
     {after}
+    return paid
 shop.Shop.pay_back = pay_back
 import worker
 worker.main(once=True)
 """
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+DIES_AT = """
+import os, signal, store
+step = store.Store.{step}
+def last(self, *arguments):
+    if {before} or step(self, *arguments) is not False:
+        os.kill(os.getpid(), signal.SIGKILL)
+store.Store.{step} = last
+"""
+WORKS = """
+import worker
+worker.main(once=True)
+"""
+BEGINS = f"""
+import anyio, app
+async def begin():
+    number = app.store.begin({ASK["question"]!r})
+    app.settle(app.store, number, await app.agent.run({ASK["question"]!r}, deps=app.shop, journal=app.journal_of(number)))
+anyio.run(begin)
+"""
 
 
 class Desk:
@@ -163,3 +183,63 @@ def test_an_app_that_is_killed_keeps_what_waits(desk: Desk) -> None:
     assert desk.decide(waiting).status_code == 200
     desk.work()
     assert desk.refunds() == [("A-17", 49.5)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("before", [True, False], ids=["unnoted", "noted"])
+def test_a_worker_that_is_killed_at_its_end_has_paid_once(desk: Desk, before: bool) -> None:
+    waiting = desk.ask()
+    desk.decide(waiting)
+    assert desk.work(DIES_AT.format(step="ends", before=before) + WORKS) == -signal.SIGKILL
+    assert desk.work() == 0
+    assert (desk.state(waiting)["state"], desk.refunds()) == ("done", [("A-17", 49.5)])
+    assert "49.50" in desk.state(waiting)["answer"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("written", [None, "", '{"agentfp":1,'], ids=["no journal", "an empty one", "a torn head"])
+def test_a_worker_that_is_killed_before_the_run_goes_on(desk: Desk, written: str | None) -> None:
+    waiting = desk.ask()
+    desk.decide(waiting)
+    assert desk.work(DIES_AT.format(step="claim", before=False) + WORKS) == -signal.SIGKILL
+    if written is not None:
+        (desk.folder / "data" / f"request-{waiting['id']}.journal").write_text(written, encoding="utf-8")
+    assert desk.work() == 0
+    assert (desk.state(waiting)["state"], desk.refunds()) == ("done", [("A-17", 49.5)])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("before", [True, False], ids=["unnoted", "noted"])
+@pytest.mark.parametrize("twice", [True, False], ids=["and so is the worker", "once"])
+def test_an_app_that_is_killed_while_it_notes_a_question_asks_it(desk: Desk, before: bool, twice: bool) -> None:
+    assert desk.work(DIES_AT.format(step="waits", before=before) + BEGINS) == -signal.SIGKILL
+    desk.restart()
+    (waiting,) = desk.http.get("/approvals").json()
+    assert desk.decide(waiting).status_code == 200
+    if twice:  # the journal that the worker finds is the one of the app's leg
+        assert desk.work(DIES_AT.format(step="claim", before=False) + WORKS) == -signal.SIGKILL
+    assert desk.work() == 0
+    assert (desk.state(waiting)["state"], desk.refunds()) == ("done", [("A-17", 49.5)])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_app_that_is_killed_with_only_the_head_of_a_journal_begins_anew(desk: Desk) -> None:
+    assert desk.work(DIES_AT.format(step="waits", before=True) + BEGINS) == -signal.SIGKILL
+    journal = desk.folder / "data" / "request-1.journal"
+    head, end, _ = journal.read_bytes().partition(b"\n")
+    journal.write_bytes(head + end)
+    desk.restart()
+    (waiting,) = desk.http.get("/approvals").json()
+    desk.decide(waiting)
+    assert desk.work() == 0
+    assert desk.refunds() == [("A-17", 49.5)]
+
+
+def test_all_refunds_of_an_order_stay_within_what_was_paid(desk: Desk) -> None:
+    """The order is of 149.50 EUR: three times 49.50 fit, a fourth does not, however it was approved."""
+    for _ in range(4):
+        waiting = desk.ask()
+        desk.decide(waiting)
+        desk.work()
+        assert desk.state(waiting)["state"] == "done"
+    assert desk.refunds() == [("A-17", 49.5)] * 3
