@@ -17,6 +17,7 @@ def forms_of(secret: str) -> set[str]:
     forms = {secret, raw.hex(), raw.hex().upper(), *quoted, *[_lower_escapes(text) for text in quoted]}
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         forms |= {encode(raw).decode(), encode(raw).decode().rstrip("=")} | _inside_base64(raw, encode)
+    forms |= {repr(secret)[1:-1], ascii(secret)[1:-1]}  # as Python shows a text in a list or in an error
     escaped = {secret}
     for _ in range(3):  # JSON in JSON in JSON
         escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in escaped for ascii_only in (True, False)}

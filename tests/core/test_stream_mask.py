@@ -87,7 +87,7 @@ def pieces_of(text: str, size: int) -> Iterator[str]:
     return (text[at : at + size] for at in range(0, len(text), size))
 
 
-@pytest.mark.parametrize("form", ["plain", "json", "json in json", "base64", "hex"])
+@pytest.mark.parametrize("form", ["plain", "json", "json in json", "repr", "base64", "hex"])
 @pytest.mark.parametrize("size", [1, 7, 5_000])
 def test_a_long_value_is_masked_whole_in_whatever_pieces(form: str, size: int) -> None:
     secret = "\n".join(f'line "{n}" of a key' for n in range(400)) + "\n"
@@ -96,6 +96,7 @@ def test_a_long_value_is_masked_whole_in_whatever_pieces(form: str, size: int) -
         "plain": secret,
         "json": once,
         "json in json": json.dumps(once)[1:-1],
+        "repr": repr(secret)[1:-1],
         "base64": base64.b64encode(secret.encode()).decode(),
         "hex": secret.encode().hex(),
     }
