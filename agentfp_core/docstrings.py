@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _GOOGLE = re.compile(r"^(?:Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters)\s*:\s*$")
 _NUMPY = re.compile(r"^(?:Parameters|Other Parameters|Keyword Arguments)\s*$")
 _SPHINX = re.compile(r"^:(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(\w+)\s*:\s*(.*)$")
-_GOOGLE_ENTRY = re.compile(r"^\*{0,2}(\w+)\s*(?:\(.*?\))?\s*:\s*(.*)$")
+_GOOGLE_ENTRY = re.compile(r"^(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?:\(.*?\))?\s*:\s*(.*)$")
 _NUMPY_ENTRY = re.compile(r"^(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
 
 
@@ -43,7 +43,7 @@ def _joined(texts: Mapping[str, list[str]]) -> dict[str, str]:
 
 def _google(lines: list[str]) -> dict[str, str]:
     texts: dict[str, list[str]] = {}
-    base, current = 0, None
+    base, current = 0, list[list[str]]()
     for line in lines:
         if not line.strip():
             continue
@@ -53,11 +53,15 @@ def _google(lines: list[str]) -> dict[str, str]:
         base = base or depth
         entry = _GOOGLE_ENTRY.match(line.strip()) if depth <= base else None
         if entry:
-            current = texts.setdefault(entry[1], [])
-            current.append(entry[2].strip())
-        elif current is not None:
-            current.append(line.strip())
+            current = _shared(entry[1], texts)
+        for text in current:
+            text.append(entry[2].strip() if entry else line.strip())
     return _joined(texts)
+
+
+def _shared(names: str, texts: dict[str, list[str]]) -> list[list[str]]:
+    """The texts of names that share an entry: ``x, y: coordinates``."""
+    return [texts.setdefault(name.strip().lstrip("*"), []) for name in names.split(",")]
 
 
 def _numpy(lines: list[str]) -> dict[str, str]:
@@ -70,8 +74,7 @@ def _numpy(lines: list[str]) -> dict[str, str]:
             if index + 1 < len(lines) and re.fullmatch(r"-{3,}\s*", lines[index + 1]):
                 break
             entry = _NUMPY_ENTRY.match(line)
-            names = [name.strip().lstrip("*") for name in entry[1].split(",")] if entry else []
-            current = [texts.setdefault(name, []) for name in names]
+            current = _shared(entry[1], texts) if entry else []
         else:
             for text in current:
                 text.append(line.strip())

@@ -108,6 +108,7 @@ def show(name: Annotated[str, typer.Argument(help="The plugin's name.", show_def
 
 def _described(cls: type[Plugin], entry: Entry) -> dict[str, Any]:
     from agentfp_core.cli.paste import lines_for
+    from agentfp_core.config.settings_docs import settings_docs
 
     return {
         "name": cls.name,
@@ -117,20 +118,10 @@ def _described(cls: type[Plugin], entry: Entry) -> dict[str, Any]:
         "doc": inspect.cleandoc(cls.__doc__ or ""),
         "requires": list(cls.requires),
         "events": [kind.event_name for kind in cls.events],
-        "settings": settings_of(cls.Settings, _docs(cls)),
+        "settings": settings_of(cls.Settings, settings_docs(cls, cls.Settings)),
         "hooks": _hooks(cls),
         "paste": lines_for(cls),
     }
-
-
-def _docs(cls: type[Plugin]) -> dict[str, str]:
-    """What docstrings say of the settings."""
-    from agentfp_core.docstrings import split_docstring
-
-    made: dict[str, str] = {}
-    for owner in (cls, cls.Settings):
-        made |= split_docstring(inspect.cleandoc(owner.__doc__ or ""))[1]
-    return made
 
 
 def settings_of(model: type[pydantic.BaseModel], docs: dict[str, str]) -> list[dict[str, Any]]:

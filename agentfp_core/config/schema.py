@@ -10,6 +10,7 @@ import pydantic
 from pydantic.json_schema import GenerateJsonSchema
 
 from agentfp_core.config.secret import is_secret_name
+from agentfp_core.config.settings_docs import settings_docs
 from agentfp_core.config.tables import FileTable
 from agentfp_core.discovery import PluginReport, load_plugin
 from agentfp_core.docstrings import split_docstring
@@ -97,6 +98,9 @@ def _plugins(found: Installed, definitions: dict[str, Any]) -> tuple[dict[str, A
         try:
             cls = load_plugin(name, entries)
             tables[name] = _settings(name, cls.Settings, definitions)
+            for field, text in settings_docs(cls, cls.Settings).items():
+                if field in tables[name]["properties"]:
+                    tables[name]["properties"][field].setdefault("description", text)
             if cls.__doc__:
                 tables[name]["description"] = inspect.cleandoc(cls.__doc__).split("\n", 1)[0]
         except PluginLoadError as error:

@@ -203,6 +203,19 @@ numpy_style.__doc__ = """Add things.
     """
 
 
+def google_style(a: int, b: int, c: int) -> None:
+    """Add things.
+
+    Args:
+        a: First
+            number.
+        b, c (int): Others.
+
+    Returns:
+        Sum.
+    """
+
+
 def sphinx_style(a: int, b: int, c: int) -> None:
     """Add things.
 
@@ -214,7 +227,7 @@ def sphinx_style(a: int, b: int, c: int) -> None:
     """
 
 
-@pytest.mark.parametrize("function", [numpy_style, sphinx_style])
+@pytest.mark.parametrize("function", [numpy_style, google_style, sphinx_style])
 def test_other_docstring_styles(function: Any) -> None:
     made = Tool.of(function)
     assert made.description == "Add things."
