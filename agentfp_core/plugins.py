@@ -51,7 +51,9 @@ class Plugin:
     class Settings(pydantic.BaseModel):
         """Settings of a plugin; unknown fields are refused."""
 
-        model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, hide_input_in_errors=True, defer_build=True)
+        model_config = pydantic.ConfigDict(
+            extra="forbid", frozen=True, arbitrary_types_allowed=True, hide_input_in_errors=True, defer_build=True
+        )
 
     class RunOptions(pydantic.BaseModel):
         """Options of one run, passed as ``agent.run(..., options={"plugin_name": {...}})``; unknown ones are refused."""

@@ -6,13 +6,13 @@ A bounded log holds no content. A recording of the same runs adds it, after each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from agentfp import RecordFormatError
+from agentfp import AgentfpError, RecordFormatError
 from agentfp.events import UnknownPayload
 from agentfp.plugin import ExportedEvent, Record
 from agentfp_audit.canonical import canonical
@@ -65,8 +65,10 @@ class RunAccount:
         return {**made, "usd": None if self.usd is None else f"{self.usd.normalize():f}"}
 
 
-class RecordingDiffersError(Exception):
+class RecordingDiffersError(AgentfpError):
     """A recording is not of the runs that the log tells of."""
+
+    code: ClassVar[str] = "ERR_RECORDING_DIFFERS"
 
 
 class RecordingContent:
@@ -77,6 +79,7 @@ class RecordingContent:
     """
 
     def __init__(self, record: Record) -> None:
+        self.runs: set[str] = set()
         self._events: dict[Key, Data] = {}
         self._used: set[Key] = set()
         self.unproved: list[str] = []
@@ -106,6 +109,7 @@ class RecordingContent:
 
     def _take(self, record: Record) -> None:
         for header in record.headers:
+            self.runs.add(header.run_id)
             for event in record.events(run_id=header.run_id):
                 data = ExportedEvent(event, header, full=True).data
                 self._events[header.run_id, event.seq] = data["data"] if isinstance(event.payload, UnknownPayload) else data
@@ -163,6 +167,8 @@ def explain_audit(sources: str | Path | Iterable[str | Path], *, recording: Reco
             raise RecordingDiffersError(f"{content.rest()} events of the recording are not in the log")
         for account in accounts.values():
             account.unchecked += [line for line in content.unproved if account.run_id in line]
+            if account.run_id not in content.runs:
+                account.unchecked.append("the recording does not have this run: it is told without content")
     return [account for account in accounts.values() if account.run_id != "unattributed"]
 
 
@@ -180,77 +186,88 @@ def _records(sources: str | Path | Iterable[str | Path]) -> Iterator[dict[str, A
 
 def _tell(account: RunAccount, name: str, data: Data, meta: Data) -> None:
     """Add one event. Events of plugins are known by their names: the log is read where these are not installed."""
+    tell = _TELLERS.get(name)
+    if tell is not None:
+        tell(account, data, meta)
+
+
+def _genesis(account: RunAccount, data: Data, _meta: Data) -> None:
+    account.versions = dict(data.get("versions") or {})
+    account.resumed_from = data.get("resumed_from")
+
+
+def _configured(account: RunAccount, data: Data, _meta: Data) -> None:
+    account.agent = str(data.get("agent_id") or "")
+
+
+def _call(account: RunAccount, data: Data, meta: Data) -> None:
     call_id = meta.get("call_id")
-    if name == GENESIS:
-        account.versions = dict(data.get("versions") or {})
-        account.resumed_from = data.get("resumed_from")
-    elif name == "agentfp.agent.run_configured":
-        account.agent = str(data.get("agent_id") or "")
-    elif name in ("agentfp.tool.started", "agentfp.tool.ended"):
-        call = next((call for call in account.calls if call["call_id"] == call_id), None)
-        if call is None:
-            account.calls.append(call := {"call_id": call_id, "tool": None, "outcome": "unknown"})
-        call["tool"] = data.get("tool") or call["tool"]
-        call["outcome"] = data.get("outcome") or call["outcome"]
-    elif name == "agentfp.permission.check" and data.get("result") != "allow":
-        account.decisions.append(
-            _known(kind=data.get("result"), call_id=call_id, plugin=meta.get("source"), by=data.get("checker"), what=data.get("target"),
-                   rule=data.get("policy_rule_id"), role=data.get("role"), why=data.get("rationale"), policy=data.get("policy_hash"))
-        )  # fmt: skip
-    elif name == "agentfp.approval.decided":
-        kind = "approved" if data.get("approved") else "declined"
-        changed = "with other arguments" if data.get("arguments_changed") else None
-        account.decisions.append(
-            _known(kind=kind, call_id=call_id, plugin=meta.get("source"), by=data.get("by") or "a person", what=data.get("tool"),
-                   why=data.get("note"), how=changed)
-        )  # fmt: skip
-    elif (
-        name == "agentfp.hook.verdict"
-        and data.get("verdict") in ("Deny", "Halt", "Refuse", "Withhold")
-        and not _said(account, data, call_id)
-    ):
-        account.decisions.append(
-            _known(
-                kind=str(data["verdict"]).lower(),
-                call_id=call_id,
-                by=data.get("plugin"),
-                what=_tool(account, call_id),
-                rule=data.get("rule"),
-            )
-        )
-    elif name == "agentfp.credential.acquired":
-        account.credentials.append(str(data.get("service")))
-    elif name == "agentfp.evidence.checked":
-        account.evidence = dict(data)
-    elif name == "agentfp.cost.tick":
-        _charge(account, data)
-    elif name == "agentfp.cost.unpriced":
-        account.unpriced += 1
-    elif name == "agentfp.message.added" and data.get("author") == "model" and not data.get("tool_calls"):
-        account.answer = data.get("content") or account.answer
-    elif name == "agentfp.plugin.failed":
-        account.unchecked.append(f"{data.get('plugin')} failed at {data.get('moment')} {data.get('phase') or ''}: {data.get('policy')}")
-    elif name == "agentfp.run.ended":
-        account.status = str(data.get("status"))
-        if data.get("dropped"):
-            account.unchecked.append(f"{data['dropped']} events were dropped before they reached the log")
+    call = next((call for call in account.calls if call["call_id"] == call_id), None)
+    if call is None:
+        account.calls.append(call := {"call_id": call_id, "tool": None, "outcome": "unknown"})
+    call["tool"] = data.get("tool") or call["tool"]
+    call["outcome"] = data.get("outcome") or call["outcome"]
 
 
-def _said(account: RunAccount, data: Data, call_id: str | None) -> bool:
-    """Whether the plugin's own event, which says more, told of the verdict already."""
-    told = call_id, data.get("plugin")
-    return any((decision.get("call_id"), decision.get("plugin")) == told for decision in account.decisions)
+def _permission(account: RunAccount, data: Data, meta: Data) -> None:
+    if data.get("result") != "allow":
+        fields = {"by": "checker", "what": "target", "rule": "policy_rule_id", "role": "role", "why": "rationale", "policy": "policy_hash"}
+        _decided(account, meta, kind=data.get("result"), plugin=meta.get("source"), **{name: data.get(key) for name, key in fields.items()})
+
+
+def _approval(account: RunAccount, data: Data, meta: Data) -> None:
+    kind = "approved" if data.get("approved") else "declined"
+    changed = "with other arguments" if data.get("arguments_changed") else None
+    by, plugin = data.get("by") or "a person", meta.get("source")
+    _decided(account, meta, kind=kind, plugin=plugin, by=by, what=data.get("tool"), why=data.get("note"), how=changed)
+
+
+def _verdict(account: RunAccount, data: Data, meta: Data) -> None:
+    """A refusal, unless the plugin's own event, which says more, told of it already."""
+    if data.get("verdict") not in ("Deny", "Halt", "Refuse", "Withhold"):
+        return
+    call_id, by = meta.get("call_id"), data.get("plugin")
+    if not any((told.get("call_id"), told.get("plugin")) == (call_id, by) for told in account.decisions):
+        _decided(account, meta, kind=str(data["verdict"]).lower(), by=by, what=_tool(account, call_id), rule=data.get("rule"))
+
+
+def _decided(account: RunAccount, meta: Data, **fields: Any) -> None:
+    told = {**fields, "call_id": meta.get("call_id")}
+    account.decisions.append({name: value for name, value in told.items() if value is not None})
 
 
 def _tool(account: RunAccount, call_id: str | None) -> str | None:
     return next((call["tool"] for call in account.calls if call["call_id"] == call_id), None) or call_id
 
 
-def _known(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+def _credential(account: RunAccount, data: Data, _meta: Data) -> None:
+    account.credentials.append(str(data.get("service")))
 
 
-def _charge(account: RunAccount, data: Data) -> None:
+def _evidence(account: RunAccount, data: Data, _meta: Data) -> None:
+    account.evidence = dict(data)
+
+
+def _unpriced(account: RunAccount, _data: Data, _meta: Data) -> None:
+    account.unpriced += 1
+
+
+def _message(account: RunAccount, data: Data, _meta: Data) -> None:
+    if data.get("author") == "model" and not data.get("tool_calls"):
+        account.answer = data.get("content") or account.answer
+
+
+def _failure(account: RunAccount, data: Data, _meta: Data) -> None:
+    account.unchecked.append(f"{data.get('plugin')} failed at {data.get('moment')} {data.get('phase') or ''}: {data.get('policy')}")
+
+
+def _end(account: RunAccount, data: Data, _meta: Data) -> None:
+    account.status = str(data.get("status"))
+    if data.get("dropped"):
+        account.unchecked.append(f"{data['dropped']} events were dropped before they reached the log")
+
+
+def _charge(account: RunAccount, data: Data, _meta: Data) -> None:
     try:
         usd = Decimal(str(data.get("usd")))
     except InvalidOperation:
@@ -260,6 +277,24 @@ def _charge(account: RunAccount, data: Data) -> None:
         account.billed += 1
     else:
         account.unpriced += 1
+
+
+_TELLERS: Mapping[str, Callable[[RunAccount, Data, Data], None]] = {
+    GENESIS: _genesis,
+    "agentfp.agent.run_configured": _configured,
+    "agentfp.tool.started": _call,
+    "agentfp.tool.ended": _call,
+    "agentfp.permission.check": _permission,
+    "agentfp.approval.decided": _approval,
+    "agentfp.hook.verdict": _verdict,
+    "agentfp.credential.acquired": _credential,
+    "agentfp.evidence.checked": _evidence,
+    "agentfp.cost.tick": _charge,
+    "agentfp.cost.unpriced": _unpriced,
+    "agentfp.message.added": _message,
+    "agentfp.plugin.failed": _failure,
+    "agentfp.run.ended": _end,
+}
 
 
 def _finish(account: RunAccount) -> None:

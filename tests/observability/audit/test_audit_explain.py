@@ -63,6 +63,18 @@ async def test_a_verbatim_log_needs_no_recording(tmp_path: Path) -> None:
         assert accounts[0].answer == f"Declined. {SECRET}"
 
 
+async def test_of_two_conversations_the_one_that_is_recorded_has_content_and_the_other_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    agent = Agent(ScriptedModel(["One.", "Two."]), name="loans", plugins=[Audit(path=log)])
+    first = await agent.run("One?")
+    await agent.run("Two?")
+    await agent.shutdown()
+    one, two = explain_audit(log, recording=first.record)
+    assert (one.answer, two.answer) == ("One.", None)
+    sentence = "the recording does not have this run: it is told without content"
+    assert (sentence in one.unchecked, sentence in two.unchecked) == (False, True)
+
+
 @pytest.mark.parametrize("words", [('"income":900', '"income":901'), ('"outcome":"success"', '"outcome":"failure"'), ("dti-43", "dti-44")])
 async def test_a_changed_recording_does_not_fit(tmp_path: Path, words: tuple[str, str]) -> None:
     log, recording = await both(tmp_path)
