@@ -38,7 +38,8 @@ def test_the_schema_for_editors_has_them_too() -> None:
 def test_every_setting_stands_on_a_page(name: str) -> None:
     text = README[name].read_text(encoding="utf-8") + GUIDE
     fields = [field.alias or key for key, field in PLUGINS[name].Settings.model_fields.items()]
-    assert not [field for field in fields if not re.search(rf"[`\s\[({{,]{field}\b", text)]
+    in_code = r"`[^`\n]*\b{0}\b[^`\n]*`|^{0} = |^\[[\w.]*\b{0}\]|\b{0}="
+    assert not [field for field in fields if not re.search(in_code.format(re.escape(field)), text, re.MULTILINE)]
 
 
 def test_words_of_a_class_go_before_those_that_it_inherits() -> None:
