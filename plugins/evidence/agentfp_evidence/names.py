@@ -145,7 +145,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return start, end, unsupported("weak", "recombined")
     if all(held):
         if len(words) > 1 or _is_name_word(words[0], language, span.opens):
-            return start, end, supported("exact", [p for postings in held for p in postings[:2]])
+            telling = [postings for w, postings in zip(words, held, strict=True) if fold_word(w.text) not in FUNCTION_WORDS]
+            return start, end, supported("exact", [p for postings in telling or held for p in postings[:2]])  # "the" stands everywhere
         return None
     unknown = [w for w, postings in zip(words, held, strict=True) if not postings]
     strangers = [w for w in unknown if _is_name_word(w, language, span.opens and w is span.words[0] and len(words) == 1)]

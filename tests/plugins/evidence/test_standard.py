@@ -276,3 +276,9 @@ def test_what_was_given_is_named_as_such() -> None:
     ticket, year = report.values
     assert (ticket.how, ticket.sources[0].message) == ("given", 0)
     assert (year.how, year.sources[0].path) == ("given", "memory characters 10-14")
+
+
+def test_an_article_is_no_source_of_a_name() -> None:
+    system = {"role": "system", "content": "You are the assistant of a shop."}
+    (name,) = about("The Ridgeline is here.", system, {"name": "Ridgeline 29"}).values
+    assert [source.message for source in name.sources] == [1]
