@@ -18,7 +18,7 @@ from agentfp_core.classifier import (
 )
 from agentfp_core.configure import Registry
 from agentfp_core.declarations import Declaration
-from agentfp_core.delivery import ExportedEvent
+from agentfp_core.exported import ExportedEvent
 from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import (
     AnswerRefusedError,

@@ -19,7 +19,6 @@ LOGGER = logging.getLogger("agentfp.background")
 EXIT_SECONDS = 2.0
 """For how long the end of the process waits for what is queued."""
 IDLE_SECONDS = 5.0
-"""After so long without items the thread ends, so that a worker nobody uses any more can go; the next item starts one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,7 @@ class BackgroundWorker(Generic[T]):
         seconds: how long the first item of a batch waits for others.
         on_error: is handed each failure and the number of items that it cost, on the thread. The first, second, fourth, ... failure is
             logged besides, without the words of the error.
+        idle_seconds: after so long without items the thread ends, so that a worker nobody uses any more can go; the next item starts one.
 
     Raises:
         ValueError: a size is less than 1, or ``seconds`` less than 0.
@@ -74,6 +74,7 @@ class BackgroundWorker(Generic[T]):
         batch: int = 100,
         seconds: float = 0.0,
         on_error: Callable[[Exception, int], Any] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         if capacity < 1 or batch < 1 or not seconds >= 0:
             raise ValueError(f"a worker's capacity and batch are at least 1 and its seconds at least 0, got {capacity}, {batch}, {seconds}")
@@ -83,6 +84,7 @@ class BackgroundWorker(Generic[T]):
         self._batch = min(batch, capacity)
         self._seconds = seconds
         self._on_error = on_error
+        self._idle_seconds = idle_seconds
         self._at_exit = False
         self._begin()
 
@@ -93,7 +95,7 @@ class BackgroundWorker(Generic[T]):
         self._thread: threading.Thread | None = None
         self._accepted = self._done = self._failed = self._dropped = self._told = self._failures = self._high_water = 0
         self._last_error: str | None = None
-        self._asleep = self._closing = False
+        self._asleep = self._closing = self._urgent = False
         self._hurried = 0
         self._taken: tuple[int, int] | None = None
 
@@ -120,6 +122,14 @@ class BackgroundWorker(Generic[T]):
             if self._thread is None:
                 self._start()
             elif self._asleep and (len(queue) == 1 or len(queue) >= self._batch):
+                self._changed.notify_all()
+
+    def hurry(self) -> None:
+        """Have what waits worked off at once: the first item of a batch waits for no others."""
+        self._see_fork()
+        with self._changed:
+            if self._queue:
+                self._urgent = True
                 self._changed.notify_all()
 
     def flush(self, seconds: float) -> bool:
@@ -244,16 +254,17 @@ class BackgroundWorker(Generic[T]):
             first = self._accepted - len(queue)
             items = [queue.popleft() for _ in range(min(self._batch, len(queue)))]
             self._taken = (first, len(items))
+            self._urgent = self._urgent and bool(queue)
             return items, self._dropped - self._told
 
     def _wait(self) -> None:
         """Until there is a batch, its first item has waited long enough, or somebody is waiting for the thread."""
         self._asleep = True
         while not self._queue and not self._closing:
-            if not self._changed.wait(IDLE_SECONDS):
+            if not self._changed.wait(self._idle_seconds):
                 return
         until = time.monotonic() + self._seconds
-        while len(self._queue) < self._batch and not self._hurried and not self._closing:
+        while len(self._queue) < self._batch and not (self._hurried or self._urgent or self._closing):
             left = until - time.monotonic()
             if left <= 0:
                 break

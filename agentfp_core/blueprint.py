@@ -23,6 +23,7 @@ from agentfp_core.output import OutputContract
 from agentfp_core.patterns import misspelt
 from agentfp_core.plugins import Plugin, PluginSet
 from agentfp_core.sessions import SessionRegistry
+from agentfp_core.thread_lane import ExportThread
 from agentfp_core.tool_sources import split
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Blueprint(Generic[Deps, Out]):
         self.plugin_problems = tuple(plugin_problems)
         self.secrets = frozenset(value for value in secrets if len(value) >= 4)
         self.delivery = delivery
+        self.export_thread = ExportThread()
         self.sessions = SessionRegistry(clock=lambda: self.clock.monotonic_ns() / 1e9)
         self._tool_threads = tool_threads
         self.context_budget = (

@@ -1,88 +1,27 @@
-"""Delivery to sinks: a bounded queue behind the redaction funnel, worked off in the background, with counted drops."""
+"""Delivery to sinks: bounded queues behind the redaction funnel, worked off in the background, with counted drops."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.lowlevel
 
-from agentfp_core.cancelling import stray
 from agentfp_core.errors import ConfigError
-from agentfp_core.redaction import NO_CONTENT, full_data, lean_data
-from agentfp_core.segments import event_line
+from agentfp_core.loop_lane import LoopLane
+from agentfp_core.sinks import Sink, Sinks
+from agentfp_core.thread_lane import ThreadLane
 
 if TYPE_CHECKING:
-    from agentfp_core.events.base import Event, Payload
-    from agentfp_core.plugins import Impl, Plugin
+    from agentfp_core.events.base import Event
+    from agentfp_core.plugins import Impl
     from agentfp_core.redaction import Funnel
     from agentfp_core.run import Run
     from agentfp_core.segments import SegmentHeader
 
 RELIEF_AT = 512
 RELIEF_SECONDS = 0.25
-CHUNK = 128
-
-
-class ExportedEvent:
-    """An event as a sink gets it: masked, and without content unless the sink's settings ask for it.
-
-    Attributes:
-        seq, name, ts_ns, offset_ns, turn, iteration, call_id, source: see :class:`agentfp.events.Event`.
-        header: the segment's header: root_id, run_id, session, identity, path, and in ``redaction`` the names of what
-            this view was masked by up to this event.
-    """
-
-    __slots__ = ("_data", "_event", "_full", "header")
-
-    def __init__(self, event: Event, header: SegmentHeader, *, full: bool) -> None:
-        self._event = event
-        self.header = header
-        self._full = full
-        self._data: dict[str, Any] | None = None
-
-    if TYPE_CHECKING:
-        seq: int
-        name: str
-        ts_ns: int
-        offset_ns: int
-        turn: int
-        iteration: int
-        call_id: str | None
-        source: str
-    else:
-        seq = property(attrgetter("_event.seq"))
-        name = property(attrgetter("_event.name"))
-        ts_ns = property(attrgetter("_event.ts_ns"))
-        offset_ns = property(attrgetter("_event.offset_ns"))
-        turn = property(attrgetter("_event.turn"))
-        iteration = property(attrgetter("_event.iteration"))
-        call_id = property(attrgetter("_event.call_id"))
-        source = property(attrgetter("_event.source"))
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The payload's fields; only names, numbers and digests in a lean view."""
-        if self._data is None:
-            self._data = full_data(self._event.payload) if self._full else lean_data(self._event.payload)
-        return self._data
-
-    @property
-    def payload(self) -> Payload | None:
-        """The typed payload, masked; None in a lean view."""
-        return self._event.payload if self._full else None
-
-    def to_line(self) -> str:
-        """The event as one line of a saved record, to stand after its header's line; without content in a lean view."""
-        return event_line(self._event if self._full else NO_CONTENT.apply(self._event))
-
-    def __repr__(self) -> str:
-        return f"ExportedEvent({self._event.name!r}, seq={self._event.seq})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +54,8 @@ class DeliveryStats:
 
     Args:
         delivered: events that all sinks were called with.
-        dropped: events that were given up, because the queue was full or the time at the end was up.
-        high_water: the longest the queue was.
+        dropped: events that a sink missed, because the queue was full or the time at the end was up.
+        high_water: the longest that a queue was.
     """
 
     delivered: int = 0
@@ -124,23 +63,10 @@ class DeliveryStats:
     high_water: int = 0
 
 
-class _Sink:
-    """One ``export_event`` hook in one run."""
-
-    __slots__ = ("call", "content", "exports", "is_async", "plugin", "state", "transient")
-
-    def __init__(self, impl: Impl, plugin: Plugin, state: dict[Any, Any]) -> None:
-        self.call = impl.call
-        self.is_async = impl.is_async
-        self.plugin = impl.plugin
-        self.content = plugin.sees_content
-        self.transient = plugin.transient
-        self.exports = plugin.exports
-        self.state = state
-
-
 class Delivery:
-    """The queue of one run.
+    """The sinks of one run, and the lanes on which events come to them: one on the event loop, one on a thread, where there are sinks for it.
+
+    Sinks of one lane are handed each event in their order; the lanes do not wait for each other.
 
     Args:
         run: the run.
@@ -150,157 +76,93 @@ class Delivery:
     def __init__(self, run: Run[Any], impls: tuple[Impl, ...]) -> None:
         self._run = run
         self._options = run.agent.delivery or DeliveryOptions()
-        self._max = self._options.max_queue
-        self._queue: deque[tuple[Event, SegmentHeader, Funnel]] = deque()
-        self._waiting: anyio.Event | None = None
-        self._closing = False
-        self._done = anyio.Event()
-        self._scope = anyio.CancelScope(shield=True)
-        self._failed: set[str] = set()
+        self._filed: set[str] = set()
         plugins = run.agent.plugin_set.by_name
         self.plugins = frozenset(impl.plugin for impl in impls)
-        self._states: dict[str, dict[Any, Any]] = {name: {} for name in self.plugins}
-        self._sinks = [_Sink(impl, plugins[impl.plugin], self._states[impl.plugin]) for impl in impls]
-        self._sinks_of: dict[str, tuple[_Sink, ...]] = {}
-        self._handing: tuple[Event, tuple[_Sink, ...], int] | None = None
+        states: dict[str, dict[Any, Any]] = {name: {} for name in self.plugins}
+        self._sinks = tuple([Sink(impl, plugins[impl.plugin], states[impl.plugin]) for impl in impls])
+        away = {name for name in self.plugins if plugins[name].exports_in_thread}
+        self._away_plugins = away
+        self._here = LoopLane(self._options, self._failed) if self.plugins - away else None
+        self._away = ThreadLane(self._options, self._failed, run.agent.export_thread) if away else None
+        self._lanes: tuple[LoopLane | ThreadLane, ...] = tuple([lane for lane in (self._away, self._here) if lane is not None])
+        self._routes: dict[str, tuple[Sinks, Sinks]] = {}
+        self._taken = 0
         self.wants_transient = any(sink.transient for sink in self._sinks)
-        self.delivered = 0
-        self.dropped = 0
-        self.high_water = 0
 
     @property
     def stats(self) -> DeliveryStats:
-        """The counts so far."""
-        return DeliveryStats(self.delivered, self.dropped, self.high_water)
+        """The counts so far. An event that sinks of both lanes missed counts twice among the dropped ones."""
+        dropped = min(sum([lane.dropped for lane in self._lanes]), self._taken)
+        waiting = max([len(lane) for lane in self._lanes])
+        high_water = max([lane.high_water for lane in self._lanes])
+        return DeliveryStats(max(self._taken - dropped - waiting, 0), dropped, high_water)
 
     def put(self, event: Event, header: SegmentHeader, mask: Funnel) -> None:
-        """Queue an event of this run or of one nested in it, with the funnel of its run, which it goes through once."""
-        name = event[1]
-        sinks = self._sinks_of.get(name)
-        if sinks is None:
-            sinks = self._sinks_of[name] = tuple([sink for sink in self._sinks if self._wants(sink, name, event[0] < 0)])
-        if not sinks:
-            return
-        queue = self._queue
-        if len(queue) >= self._max:
-            queue.popleft()
-            self.dropped += 1
-        queue.append((event, header, mask))
-        if self._waiting is not None:
-            self._waiting.set()
-            self._waiting = None
+        """Queue an event of this run or of one nested in it, with the funnel of its run."""
+        route = self._routes.get(event[1])
+        if route is None:
+            route = self._routes[event[1]] = self._route(event)
+        away, here = route
+        if away:
+            self._away.put((event, header, mask, away))  # type: ignore[union-attr]
+            self._taken += 1
+        elif here:
+            self._taken += 1
+        if here:
+            self._here.put((event, header, mask, here))  # type: ignore[union-attr]
 
-    def _wants(self, sink: _Sink, name: str, transient: bool) -> bool:
+    def _route(self, event: Event) -> tuple[Sinks, Sinks]:
+        """The sinks of each lane that get events of a name."""
+        wanted = [sink for sink in self._sinks if self._wants(sink, event[1], event[0] < 0)]
+        away = tuple([sink for sink in wanted if sink.plugin in self._away_plugins])
+        return away, tuple([sink for sink in wanted if sink.plugin not in self._away_plugins])
+
+    def _wants(self, sink: Sink, name: str, transient: bool) -> bool:
         """Whether a sink gets events of a name; one that cannot say so gets them."""
         if transient and not sink.transient:
             return False
         try:
             return bool(sink.exports(name))
-        except Exception:  # a sink only watches; filing it here would put an event before the one that is being queued
-            failures = self._run.plugin_failures
-            failures[sink.plugin] = failures.get(sink.plugin, 0) + 1
+        except Exception:  # filing it here would put an event before the one that is being queued
+            self._count(sink, 1)
             return True
 
     async def work(self) -> None:
-        """Work the queue off until the run closes it. Runs as a task beside the run, and is not cancelled with it.
+        """Work off what is for sinks on the event loop, until the run ends. Runs as a task beside the run."""
+        if self._here is not None:
+            await self._here.work()
 
-        Nobody else takes from the queue, so that a sink is handed one event at a time, in order.
-        """
-        with self._scope:
-            while self._queue or not self._closing:
-                if self._queue:
-                    await self._some()
-                    await anyio.lowlevel.checkpoint()
-                else:
-                    self._waiting = anyio.Event()
-                    await self._waiting.wait()
-        self._done.set()
+    def _failed(self, sink: Sink, error: BaseException, count: int = 1) -> None:
+        """A sink raised: the first time is filed, all are counted."""
+        if sink.plugin not in self._filed and not self._run.closed:
+            self._filed.add(sink.plugin)
+            self._run.plugin_failed(sink.plugin, "export_event", "", "counted", error)
+            count -= 1
+        self._count(sink, count)
 
-    async def _some(self) -> None:
-        queue = self._queue
-        self.high_water = max(self.high_water, len(queue))
-        for _ in range(min(CHUNK, len(queue))):
-            event, header, mask = queue.popleft()
-            name = event[1]
-            try:
-                event = mask(event)
-                lean = ExportedEvent(event, mask.header(header, lean=True), full=False)
-            except Exception:  # what cannot be masked is not handed out
-                self.dropped += 1
-                continue
-            sinks = self._sinks_of[name]
-            try:
-                for place, sink in enumerate(sinks):
-                    try:
-                        answer = sink.call(ExportedEvent(event, mask.header(header), full=True) if sink.content else lean, sink.state)
-                        if answer is not None and hasattr(answer, "__await__"):
-                            self._handing = (event, sinks, place + 1)
-                            with anyio.fail_after(self._options.export_seconds):
-                                await answer
-                            self._handing = None
-                    except Exception as error:  # a sink only watches
-                        self._count(sink, error)
-                    except BaseException as error:
-                        if not stray(error):
-                            raise
-                        self._count(sink, error)
-            except BaseException:  # the time is up in the middle of it
-                self.dropped += 1
-                raise
-            self.delivered += 1
+    def _count(self, sink: Sink, count: int) -> None:
+        failures = self._run.plugin_failures
+        failures[sink.plugin] = failures.get(sink.plugin, 0) + count
 
-    def _count(self, sink: _Sink, error: BaseException) -> None:
-        if sink.plugin in self._failed or self._run.closed:
-            failures = self._run.plugin_failures
-            failures[sink.plugin] = failures.get(sink.plugin, 0) + 1
-            return
-        self._failed.add(sink.plugin)
-        self._run.plugin_failed(sink.plugin, "export_event", "", "counted", error)
+    async def keep_up(self) -> None:
+        """File what went wrong at sinks, and slow the run down for a moment where they are far behind, so that nothing is dropped."""
+        self.tell_failures()
+        for lane in self._lanes:
+            if len(lane) >= RELIEF_AT:
+                await lane.relieve(RELIEF_AT // 2, time.perf_counter() + RELIEF_SECONDS)
 
-    @property
-    def crowded(self) -> bool:
-        """Whether the queue has grown so long that the loop should wait."""
-        return len(self._queue) >= RELIEF_AT
-
-    async def relieve(self) -> None:
-        """Slow the loop down for a moment when the queue grows, so that sinks keep up and nothing is dropped."""
-        until = time.perf_counter() + RELIEF_SECONDS
-        while len(self._queue) > RELIEF_AT // 2 and time.perf_counter() < until:
-            await anyio.lowlevel.checkpoint()
+    def tell_failures(self) -> None:
+        """File what went wrong at sinks since it was asked last."""
+        if self._away is not None:
+            self._away.tell_failures()
 
     async def close(self) -> None:
         """Work off what waits, for a while; what is left is dropped and counted."""
-        self._closing = True
-        if self._waiting is not None:
-            self._waiting.set()
-            self._waiting = None
+        for lane in self._lanes:
+            lane.finish()
         with anyio.move_on_after(self._options.flush_seconds, shield=True):
-            await self._done.wait()
-        if not self._done.is_set():
-            self._tell_the_end()
-        self.dropped += len(self._queue)
-        self._queue.clear()
-        self._scope.cancel()
-
-    def _tell_the_end(self) -> None:
-        """Hand the last event, the end of the run, to the sinks that need no waiting for: what they hold open, they close."""
-        handing = self._handing
-        if self._queue:
-            event, header, mask = self._queue[-1]
-            sinks = self._sinks_of[event.name]
-        elif handing is not None:
-            event, header, mask = handing[0], self._run.header, self._run.mask
-            sinks = handing[1][handing[2] :]
-        else:
-            return
-        for sink in sinks:
-            if sink.is_async:
-                continue
-            try:
-                view = mask(event)
-                exported = ExportedEvent(view, mask.header(header, lean=not sink.content), full=sink.content)
-                answer = sink.call(exported, sink.state)
-                if isinstance(answer, Coroutine):
-                    answer.close()
-            except Exception as error:  # a sink only watches
-                self._count(sink, error)
+            for lane in self._lanes:
+                await lane.finished()
+        for lane in self._lanes:
+            lane.give_up()

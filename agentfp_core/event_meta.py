@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentfp_core.delivery import ExportedEvent
+    from agentfp_core.exported import ExportedEvent
 
 
 def event_meta(event: ExportedEvent) -> dict[str, Any]:

@@ -115,8 +115,7 @@ async def run_turn(run: Run[Any], resumption: Resumption | None, late: tuple[Pie
 
 async def _call(run: Run[Any], extra: Extra) -> Reply:
     for delivery in run.deliveries:
-        if delivery.crowded:
-            await delivery.relieve()
+        await delivery.keep_up()
     number = run.state.iteration + 1
     run.begin_iteration(number)
     run.emit(IterationStart(number))

@@ -48,6 +48,10 @@ class Plugin:
     transient: ClassVar[bool] = False
     """Whether its ``export_event`` gets transient events too, such as tokens; they are built for it then."""
 
+    exports_in_thread: ClassVar[bool] = False
+    """Whether its ``export_event`` may be called on a thread of the agent's, one event at a time and in order, and costs the event loop
+    nothing then. It is not async and must be quick; what it leaves to be awaited is awaited on the event loop, at the end of the run."""
+
     class Settings(pydantic.BaseModel):
         """Settings of a plugin; unknown fields are refused."""
 
@@ -273,9 +277,13 @@ class PluginSet:
         found = []
         for raw in getattr(self._manager.hook, moment).get_hookimpls():
             try:
-                found.append(_compile(moment, raw, order[raw.plugin_name]))
+                impl = _compile(moment, raw, order[raw.plugin_name])
             except PluginDefinitionError as error:
                 problems += error.problems
+                continue
+            if moment == "export_event" and impl.is_async and raw.plugin.exports_in_thread:
+                problems.append(f"plugin {impl.plugin!r}: its export_event is async, and no thread awaits it; leave `exports_in_thread` out")
+            found.append(impl)
         return tuple(sorted(found, key=lambda impl: impl.sort_key))
 
 

@@ -201,6 +201,15 @@ def _each(value: Any, mask: Callable[[str], str]) -> Any:
     return value
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Known:
+    """Secrets, and what they are looked for by."""
+
+    secrets: frozenset[str]
+    forms: list[str]
+    quoted: list[Quoted]
+
+
 class SecretMask:
     """Masks known secret values, and their usual encodings, wherever they stand in a text.
 
@@ -210,16 +219,15 @@ class SecretMask:
 
     def __init__(self, secrets: set[str]) -> None:
         self._secrets = secrets
-        self._known: set[str] = set()
-        self._forms: list[str] = []
-        self._quoted: list[Quoted] = []
+        self._known = _Known(frozenset(), [], [])
 
     def mask_text(self, text: str) -> str:
         """The text without the values."""
-        forms = self.forms()
+        known = self._look_up()
+        forms = known.forms
         if not forms or len(text) < len(forms[-1]):
             return text
-        for quoted in self._quoted:
+        for quoted in known.quoted:
             if quoted.plain in text:
                 text = quoted.whole.sub(PLACEHOLDER, text)
         found = [form for form in forms if form in text]  # far quicker than a pattern of hundreds of forms, and hardly ever true
@@ -233,16 +241,22 @@ class SecretMask:
             text: the piece.
             chars: characters of all that stands before it and of the piece.
         """
-        return any(chars >= quoted.chars and quoted.ends_in(before, text) for quoted in self._quoted)
+        return any(chars >= quoted.chars and quoted.ends_in(before, text) for quoted in self._look_up().quoted)
 
     def forms(self) -> list[str]:
         """The values in all the forms that are looked for, the longest first."""
-        if len(self._secrets) != len(self._known):
-            new = sorted(self._secrets - self._known, key=len, reverse=True)
-            self._known.update(new)
-            self._forms = sorted({*self._forms, *[form for secret in new for form in forms_of(secret)]}, key=len, reverse=True)
-            self._quoted += [found for secret in new if (found := quoted_at_any_depth(secret)) is not None]
-        return self._forms
+        return self._look_up().forms
+
+    def _look_up(self) -> _Known:
+        """What is looked for; in one piece, for two threads may ask while a value comes."""
+        known = self._known
+        if len(self._secrets) != len(known.secrets):
+            secrets = frozenset(self._secrets)
+            new = sorted(secrets - known.secrets, key=len, reverse=True)
+            forms = sorted({*known.forms, *[form for secret in new for form in forms_of(secret)]}, key=len, reverse=True)
+            quoted = [found for secret in new if (found := quoted_at_any_depth(secret)) is not None]
+            known = self._known = _Known(secrets, forms, [*known.quoted, *quoted])
+        return known
 
     def content(self, payload: Payload) -> Payload:
         """The payload without the values in what people, models and tools wrote; names stay, for what is to run is found by them."""
@@ -286,7 +300,7 @@ def _masked_by_value(payload: Any, mask: Callable[[str], str], *, names: bool) -
 
 
 class Funnel:
-    """What an event goes through, once, before anybody outside the run sees it: known secret values, then the policy.
+    """What an event goes through before anybody outside the run sees it: known secret values, then the policy. Threads may share it.
 
     Args:
         policy: the policy of the run, if it has one.
@@ -298,7 +312,7 @@ class Funnel:
         self._secrets = secrets
         self._by_value = SecretMask(secrets)
         self._found = False
-        self._headers: dict[tuple[str, bool], SegmentHeader] = {}
+        self._headers: dict[tuple[str, bool, bool], SegmentHeader] = {}
 
     def __call__(self, event: Event) -> Event:
         """The event as it may be served."""
@@ -312,7 +326,6 @@ class Funnel:
         masked = self._by_value.apply(event)
         if not self._found and masked != event:
             self._found = True
-            self._headers.clear()
         return masked
 
     @property
@@ -327,11 +340,12 @@ class Funnel:
             header: of the live record.
             lean: of a view without content.
         """
-        made = self._headers.get((header.run_id, lean))
+        key = (header.run_id, lean, self._found)
+        made = self._headers.get(key)
         if made is None:
             names = tuple(dict.fromkeys((*self.names, *(NO_CONTENT.names if lean else ()))))
             made = dataclasses.replace(header, redaction=(*header.redaction, *names)) if names else header
-            self._headers[header.run_id, lean] = made
+            self._headers[key] = made
         return made
 
 

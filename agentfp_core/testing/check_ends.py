@@ -11,7 +11,7 @@ from typing import Any
 
 from agentfp_core.agent import Agent
 from agentfp_core.clock import StepClock
-from agentfp_core.delivery import ExportedEvent
+from agentfp_core.exported import ExportedEvent
 from agentfp_core.events.agent import RunEnded
 from agentfp_core.events.context import Served
 from agentfp_core.memos import memo_of

@@ -10,7 +10,7 @@ from typing import Any
 import anyio.lowlevel
 
 from agentfp_core.agent import Agent
-from agentfp_core.delivery import ExportedEvent
+from agentfp_core.exported import ExportedEvent
 from agentfp_core.errors import AgentfpError
 from agentfp_core.events.base import Event
 from agentfp_core.hookspecs import hookimpl
