@@ -24,6 +24,7 @@ class AgentCore(Plugin):
 
     name = "agentcore"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(AgentCoreSettings):
         """See :class:`AgentCoreSettings`."""

@@ -30,6 +30,7 @@ class Audit(Plugin):
 
     name = "audit"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(Plugin.Settings):
         """Settings of the log."""

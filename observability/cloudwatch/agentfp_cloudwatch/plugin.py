@@ -25,6 +25,7 @@ class CloudWatch(Plugin):
 
     name = "cloudwatch"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(CloudWatchSettings):
         """See :class:`CloudWatchSettings`."""

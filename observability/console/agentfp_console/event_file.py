@@ -25,6 +25,7 @@ class EventFile(Plugin):
 
     name = "event_file"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(Chosen):
         """Settings of the file.

@@ -47,6 +47,7 @@ class EventLog(Plugin):
 
     name = "event_log"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(Chosen):
         """Settings of the log.

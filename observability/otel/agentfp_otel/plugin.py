@@ -32,6 +32,7 @@ class Otel(Plugin):
 
     name = "otel"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(OtelSettings):
         """Settings of the OpenTelemetry plugin."""

@@ -65,6 +65,7 @@ class Recording(Plugin):
 
     name = "recording"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(RecordingSettings):
         """See :class:`RecordingSettings`."""

@@ -23,6 +23,7 @@ class Trust(Plugin):
 
     name = "trust"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(Plugin.Settings):
         """Settings of the recorder."""

@@ -26,6 +26,7 @@ class XRay(Plugin):
 
     name = "xray"
     version = "0.1.0"
+    exports_in_thread = True
 
     class Settings(XRaySettings):
         """See :class:`XRaySettings`."""
