@@ -18,7 +18,6 @@ from agentfp_core.classifier import (
 )
 from agentfp_core.configure import Registry
 from agentfp_core.declarations import Declaration
-from agentfp_core.exported import ExportedEvent
 from agentfp_core.draft import RequestDraft
 from agentfp_core.errors import (
     AnswerRefusedError,
@@ -32,6 +31,7 @@ from agentfp_core.errors import (
 )
 from agentfp_core.event_meta import event_meta
 from agentfp_core.events.base import Content, Event, Hash, Name, Number, Payload, event, part
+from agentfp_core.exported import ExportedEvent
 from agentfp_core.hookspecs import PHASES, hookimpl
 from agentfp_core.memos import MemoSource, memo_of, record_of
 from agentfp_core.messages import History, Message, ToolCall, Usage

@@ -64,7 +64,7 @@ class DeliveryStats:
 
 
 class Delivery:
-    """The sinks of one run, and the lanes on which events come to them: one on the event loop, one on a thread, where there are sinks for it.
+    """The sinks of one run, and the lanes on which events come: one on the event loop, one on a thread, where there are sinks for one.
 
     Sinks of one lane are handed each event in their order; the lanes do not wait for each other.
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from agentfp_core.answer import AnswerDraft
     from agentfp_core.batch import Batch, CallView, ResultView
     from agentfp_core.configure import Registry
-    from agentfp_core.exported import ExportedEvent
     from agentfp_core.draft import RequestDraft
+    from agentfp_core.exported import ExportedEvent
     from agentfp_core.messages import Message
     from agentfp_core.run import Run
     from agentfp_core.verdicts import AdmitVerdict, AfterResultVerdict, AnswerVerdict, AskPerson, BeforeToolVerdict, Refuse

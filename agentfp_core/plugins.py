@@ -282,7 +282,9 @@ class PluginSet:
                 problems += error.problems
                 continue
             if moment == "export_event" and impl.is_async and raw.plugin.exports_in_thread:
-                problems.append(f"plugin {impl.plugin!r}: its export_event is async, and no thread awaits it; leave `exports_in_thread` out")
+                problems.append(
+                    f"plugin {impl.plugin!r}: its export_event is async, and no thread awaits it; leave `exports_in_thread` out"
+                )
             found.append(impl)
         return tuple(sorted(found, key=lambda impl: impl.sort_key))
 

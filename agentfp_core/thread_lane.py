@@ -25,8 +25,6 @@ GATHER_SECONDS = 0.002
 IDLE_SECONDS = 1.0
 LANES = 1_000_000
 """Runs of one agent that may wait for the thread; each waits once."""
-TURN = 8
-"""After so many events the thread lets others have the interpreter, so that no event loop waits for it for long."""
 
 
 class ExportThread:
@@ -64,7 +62,7 @@ class ThreadLane:
         self._noticed = self._inside = self._given_up = False
         self._handing: tuple[Item, int] | None = None
         self._left: deque[tuple[Sink, Awaitable[Any]]] = deque()
-        self._done: anyio.Event | None = None
+        self._awaited: tuple[int, anyio.Event] | None = None
         self._lock = threading.Lock()
         self._failures: dict[Sink, tuple[BaseException, int]] = {}
         self._unmasked = 0
@@ -106,22 +104,22 @@ class ThreadLane:
         self._context.run(self._some)
         if self._queue:
             self._noticed = True
-            self._thread.put(self)
-        elif self._done is not None:
-            _call_soon(self._token, self._done.set)
+            self._thread.put(self)  # behind the other runs that wait
+            self._thread.hurry()
+        awaited = self._awaited
+        if awaited is not None and len(self._queue) <= awaited[0]:
+            _call_soon(self._token, awaited[1].set)
 
     def _some(self) -> None:
         queue = self._queue
         self.high_water = max(self.high_water, len(queue))
-        for number in range(1, CHUNK + 1):
+        for _ in range(CHUNK):
             self._inside = True  # before the event leaves the queue, or the loop would see neither
             try:
                 item = queue.popleft()
             except IndexError:
                 break
             self._hand(item)
-            if number % TURN == 0:
-                time.sleep(0)
         self._inside = False
 
     def _hand(self, item: Item) -> None:
@@ -160,19 +158,26 @@ class ThreadLane:
 
     async def relieve(self, below: int, until: float) -> None:
         """Let the thread work until no more than so many events wait, or until it is so late by ``time.perf_counter``."""
-        while len(self._queue) > below and time.perf_counter() < until:
-            await anyio.sleep(GATHER_SECONDS)
+        with anyio.move_on_after(until - time.perf_counter()):
+            await self._worked_off(below)
+
+    async def _worked_off(self, below: int) -> None:
+        done = anyio.Event()
+        self._awaited = (below, done)  # the thread looks for it after its last event, so that one of the two sees the other
+        self._thread.hurry()
+        try:
+            if len(self._queue) > below or self._inside:
+                await done.wait()
+        finally:
+            self._awaited = None
 
     def finish(self) -> None:
         """No more events will come."""
-        self._done = anyio.Event()
         self._thread.hurry()
 
     async def finished(self) -> None:
         """Wait until all is worked off, what hooks left to be awaited too."""
-        assert self._done is not None
-        if self._queue or self._inside:  # the thread looks for the event after it has worked off the last one
-            await self._done.wait()
+        await self._worked_off(0)
         while self._left:
             sink, answer = self._left.popleft()
             try:

@@ -11,9 +11,9 @@ from typing import Any
 
 from agentfp_core.agent import Agent
 from agentfp_core.clock import StepClock
-from agentfp_core.exported import ExportedEvent
 from agentfp_core.events.agent import RunEnded
 from agentfp_core.events.context import Served
+from agentfp_core.exported import ExportedEvent
 from agentfp_core.memos import memo_of
 from agentfp_core.model import ModelRequest
 from agentfp_core.pause import Pause

@@ -10,9 +10,9 @@ from typing import Any
 import anyio.lowlevel
 
 from agentfp_core.agent import Agent
-from agentfp_core.exported import ExportedEvent
 from agentfp_core.errors import AgentfpError
 from agentfp_core.events.base import Event
+from agentfp_core.exported import ExportedEvent
 from agentfp_core.hookspecs import hookimpl
 from agentfp_core.plugins import Plugin, PluginSet
 from agentfp_core.redaction import RedactionPolicy
