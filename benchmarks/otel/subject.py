@@ -1,6 +1,7 @@
 """What each subject's script ends with: the same turn without and with tracing, round after round, and what the difference comes to.
 
-Measured is the time that the process computes, with its threads, for batches are exported in one; a busy machine does not change it much.
+Measured is the time that the process computes, with its threads, for spans are made and batches exported in some; and that of the event
+loop's own thread, which is what a run waits for. A busy machine does not change them much.
 Standard library only, since the peers' environments run it too.
 """
 
@@ -21,8 +22,12 @@ NS = (20, 120)
 """An iteration costs the difference of the two runs over that of their lengths, so that what a run costs once falls out."""
 
 
-async def _rounds(turns: Mapping[str, Turn], budget: float, least: int) -> dict[str, dict[int, list[float]]]:
-    samples: dict[str, dict[int, list[float]]] = {name: {n: [] for n in NS} for name in turns}
+Samples = dict[str, dict[int, list[tuple[float, float]]]]
+"""By way and length, for each round: microseconds of the process, and of the loop's thread."""
+
+
+async def _rounds(turns: Mapping[str, Turn], budget: float, least: int) -> Samples:
+    samples: Samples = {name: {n: [] for n in NS} for name in turns}
     for turn in turns.values():
         for n in NS:
             await checked(turn, n)
@@ -31,15 +36,15 @@ async def _rounds(turns: Mapping[str, Turn], budget: float, least: int) -> dict[
         for name, turn in turns.items():
             for n in NS:
                 gc.collect()
-                start = time.process_time()
+                start, own = time.process_time(), time.thread_time()
                 await turn.run(n)
-                samples[name][n].append((time.process_time() - start) * 1e6)
+                samples[name][n].append(((time.process_time() - start) * 1e6, (time.thread_time() - own) * 1e6))
     return samples
 
 
-def _iteration(samples: Mapping[int, Sequence[float]]) -> float:
-    small, large = NS
-    return (statistics.median(samples[large]) - statistics.median(samples[small])) / (large - small)
+def _iteration(samples: Mapping[int, Sequence[tuple[float, float]]], which: int) -> float:
+    small, large = (statistics.median([sample[which] for sample in samples[n]]) for n in NS)
+    return (large - small) / (NS[1] - NS[0])
 
 
 def report(name: str, turns: Mapping[str, Turn], spans: Callable[[], int], argv: Sequence[str] | None = None) -> None:
@@ -57,7 +62,8 @@ def report(name: str, turns: Mapping[str, Turn], spans: Callable[[], int], argv:
     given, _ = parser.parse_known_args(argv)
     pin_to_one_core()
     samples = asyncio.run(_rounds(turns, given.budget, given.least))
-    per = {way: _iteration(times) for way, times in samples.items()}
+    per = {way: _iteration(times, 0) for way, times in samples.items()}
+    loop = {way: _iteration(times, 1) for way, times in samples.items()}
     rounds = min(len(times[NS[0]]) for times in samples.values())
-    data = {"name": name, "us_per_iteration": per, "rounds": rounds, "spans": spans()}
+    data = {"name": name, "us_per_iteration": per, "us_of_the_loop": loop, "rounds": rounds, "spans": spans()}
     sys.stdout.write(json.dumps(data) + "\n")
