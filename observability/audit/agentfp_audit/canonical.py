@@ -17,17 +17,18 @@ WHOLE = 2**53
 DEEPEST = 200
 
 
-def canonical(data: Any) -> str:
+def canonical(data: Any, depth: int = 0) -> str:
     """JSON data as text.
 
     Args:
         data: dicts with text as keys, lists, tuples, text, numbers, bools, None.
+        depth: how deep it stands in what it is written into.
 
     Raises:
         TypeError: something else is in it.
         ValueError: it holds itself, or is nested too deep.
     """
-    return json.dumps(_plain(data, 0), ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(_plain(data, depth), ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical_bytes(data: Any) -> bytes:

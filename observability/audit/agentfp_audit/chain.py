@@ -58,15 +58,12 @@ class Chain:
         self.seq = seq
 
     def add(self, event_type: str, timestamp_ns: int, payload: Any, meta: dict[str, Any]) -> str:
-        """Make the next record, as a line."""
-        record = {
-            "seq": self.seq,
-            "timestamp_ns": timestamp_ns,
-            "event_type": event_type,
-            "payload": payload,
-            "meta": meta,
-            "prev_hash": self.head,
-        }
-        record["hash"] = self.head = hashlib.sha256(canonical_bytes(record)).hexdigest()
+        """Make the next record, as a line. What it holds is written once: the hash is put in where its key stands in the order."""
+        begin = f'{{"event_type":{canonical(event_type)},'
+        rest = (
+            f'"meta":{canonical(meta, 1)},"payload":{canonical(payload, 1)},'
+            f'"prev_hash":"{self.head}","seq":{self.seq},"timestamp_ns":{timestamp_ns}}}'
+        )
+        self.head = hashlib.sha256(f"{begin}{rest}".encode("utf-8", "replace")).hexdigest()
         self.seq += 1
-        return canonical(record)
+        return f'{begin}"hash":"{self.head}",{rest}'
