@@ -13,7 +13,7 @@ import anyio
 import anyio.lowlevel
 
 from agentfp_core.background import BackgroundWorker
-from agentfp_core.sinks import Item, Sink, Sinks, Views, tell_the_end
+from agentfp_core.sinks import Item, Sink, Views, tell_the_end
 
 if TYPE_CHECKING:
     from agentfp_core.delivery import DeliveryOptions
@@ -115,6 +115,8 @@ class ThreadLane:
         self.high_water = max(self.high_water, len(queue))
         for _ in range(CHUNK):
             self._inside = True  # before the event leaves the queue, or the loop would see neither
+            if self._given_up:
+                break
             try:
                 item = queue.popleft()
             except IndexError:
@@ -123,15 +125,16 @@ class ThreadLane:
         self._inside = False
 
     def _hand(self, item: Item) -> None:
+        self._handing = (item, -1)
         try:
             views = Views(item)
         except Exception:  # what cannot be masked is not handed out
             self._unmasked += 1
             return
-        for place, sink in enumerate(item[3], 1):
+        for place, sink in enumerate(item[3]):
+            self._handing = (item, place)  # before it looks, so that a loop which gives up sees who is called last
             if self._given_up:
                 return
-            self._handing = (item, place)
             try:
                 answer = sink.call(views.of(sink), sink.state)
             except BaseException as error:  # a sink only watches, and none may end the thread
@@ -139,6 +142,8 @@ class ThreadLane:
                 continue
             if answer is not None and hasattr(answer, "__await__"):
                 self._left.append((sink, answer))
+        if self._given_up:
+            self._close_left()
 
     def _note(self, sink: Sink, error: BaseException) -> None:
         with self._lock:
@@ -188,25 +193,32 @@ class ThreadLane:
 
     def give_up(self) -> None:
         """Drop and count what waits; sinks are still told how the run ended, but for the one that does not come back."""
-        for _, answer in self._left:
-            close = getattr(answer, "close", None)
-            if close is not None:
-                close()
-        self._left.clear()
-        if self._queue or self._inside:
-            self._given_up = True
-            for sink, error in tell_the_end(*self._last()):
+        self._given_up = True  # from here on the thread takes no event, and calls nobody but the sink that it is at
+        inside, waiting = self._inside, list(self._queue)
+        if inside or waiting:
+            self._overflown += inside
+            self._drop(len(waiting))
+            for sink, error in self._tell_the_end(self._handing if inside else None, waiting):
                 self._failed(sink, error, 1)
-            self._overflown += self._inside
-            self._drop(len(self._queue))
+        self._close_left()
         self.tell_failures()
 
-    def _last(self) -> tuple[Item, Sinks]:
-        item, place = self._handing or (self._queue[-1], 0)
-        if not self._queue:
-            return item, item[3][place:]
-        stuck = item[3][place - 1] if self._inside else None
-        return self._queue[-1], tuple([sink for sink in self._queue[-1][3] if sink is not stuck])
+    def _tell_the_end(self, handing: tuple[Item, int] | None, waiting: list[Item]) -> list[tuple[Sink, Exception]]:
+        """Hand the last event to the sinks that have not got it and are not being called."""
+        if waiting:
+            stuck = None if handing is None or handing[1] < 0 else handing[0][3][handing[1]]
+            last = waiting[-1]
+            return tell_the_end(last, tuple([sink for sink in last[3] if sink is not stuck]))
+        if handing is None:
+            return []
+        item, place = handing
+        return tell_the_end(item, item[3][place + 1 :])
+
+    def _close_left(self) -> None:
+        while self._left:
+            close = getattr(self._left.popleft()[1], "close", None)
+            if close is not None:
+                close()
 
 
 def _call_soon(token: Any, call: Callable[[], object]) -> None:

@@ -342,5 +342,6 @@ async def time_exports(subject: Subject) -> None:
                 answer.close()
         if spent:
             median = statistics.median(spent) / 1_000
-            advice = "" if median < 50 else "; above 50 µs, so hand the work to a thread or a batch of your own"
+            slow = median >= 50 and not subject.plugin.exports_in_thread
+            advice = "; above 50 µs, so set `exports_in_thread`, or hand the work to a thread or a batch of your own" if slow else ""
             subject.report.notes.append(f"export_event takes {median:.1f} µs an event (median of {len(spent)}){advice}")

@@ -246,6 +246,24 @@ async def test_sinks_of_the_loop_and_of_the_thread_do_not_wait_for_each_other() 
     assert (result.deliveries.delivered, result.deliveries.dropped) == (len(result.record) - 1, 1)
 
 
+@pytest.mark.parametrize("flush_seconds", [0.0001, 0.001, 0.003])
+async def test_runs_that_give_their_sinks_up_count_each_event_once_and_call_nobody_twice(flush_seconds: float) -> None:
+    first: list[Any] = []
+    second: list[Any] = []
+    nap = threading.Event()
+    plugins = [Away(got=first, at=lambda event: nap.wait(0.0003) and None), Other(got=second, at=lambda event: nap.wait(0.0001) and None)]
+    for _ in range(25):
+        agent = answering("done", plugins=plugins, delivery=DeliveryOptions(flush_seconds=flush_seconds))
+        result = await agent.run("go")
+        assert result.deliveries is not None
+        assert result.deliveries.delivered + result.deliveries.dropped == len(result.record)
+        for got in (first, second):
+            mine = [event.seq for event, *_ in list(got) if event.header.run_id == result.run_id]
+            assert mine == sorted(set(mine))
+        both = [{event.seq for event, *_ in list(got) if event.header.run_id == result.run_id} for got in (first, second)]
+        assert len(both[0] & both[1]) >= result.deliveries.delivered
+
+
 # --- how much may wait --------------------------------------------------------------------------------------------------------------
 
 
