@@ -10,6 +10,7 @@ from typing import Any
 import anyio.lowlevel
 
 from agentfp_core.agent import Agent
+from agentfp_core.batch import CallView
 from agentfp_core.errors import AgentfpError
 from agentfp_core.events.base import Event
 from agentfp_core.exported import ExportedEvent
@@ -19,6 +20,7 @@ from agentfp_core.redaction import RedactionPolicy
 from agentfp_core.segments import SegmentHeader
 from agentfp_core.testing.scripted import ScriptedModel, call
 from agentfp_core.tools import tool
+from agentfp_core.verdicts import Deny
 
 CANARIES = {
     what: f"canary-{number}-4711"
@@ -31,6 +33,8 @@ CANARIES = {
             "result",
             "tool error",
             "name of a tool that there is not",
+            "reason of a refusal",
+            "words of a refusal to the model",
             "answer",
             "model error",
         ),
@@ -60,8 +64,18 @@ async def leak(text: str) -> str:  # noqa: ARG001
     return f"the key is {SECRET}"
 
 
+@tool
+async def spend(text: str) -> str:  # noqa: ARG001
+    """Spend money, if it is allowed."""
+    return "spent"
+
+
 SCRIPT = [
-    [call("look", text=CANARIES["argument"], iban=CANARIES["masked argument"]), call("fail", text=CANARIES["argument"])],
+    [
+        call("look", text=CANARIES["argument"], iban=CANARIES["masked argument"]),
+        call("fail", text=CANARIES["argument"]),
+        call("spend", text=CANARIES["argument"]),
+    ],
     call(CANARIES["name of a tool that there is not"]),
     ANSWER,
 ]
@@ -78,11 +92,24 @@ class Secrets(Plugin):
         run.mask_value(SECRET)
 
 
+class Doorkeeper(Plugin):
+    """Refuses to spend."""
+
+    name = "sink_check_doorkeeper"
+
+    @hookimpl(phase="authorize")
+    def before_tool(self, call: CallView) -> Deny | None:
+        """Decide over one call."""
+        if call.name != "spend":
+            return None
+        return Deny(CANARIES["reason of a refusal"], CANARIES["words of a refusal to the model"], rule="no_spending")
+
+
 def _agent(sink: Plugin, script: list[Any], *plugins: Plugin, **more: Any) -> Agent[Any, Any]:
     return Agent(
         ScriptedModel(script),
-        tools=[look, fail, leak],
-        plugins=[*plugins, sink],
+        tools=[look, fail, leak, spend],
+        plugins=[Doorkeeper(), *plugins, sink],
         instructions=[CANARIES["instructions"]],
         name="sink_check",
         **more,
@@ -134,7 +161,8 @@ class EndlessRun:
     @classmethod
     async def to(cls, sink: Plugin) -> EndlessRun:
         """Make one for a sink."""
-        result = await Agent(ScriptedModel([call("look", text="x", iban="y"), "Done."]), tools=[look], name="sink_check").run("Go.")
+        script = [[call("look", text="x", iban="y"), call("spend", text="x")], "Done."]
+        result = await Agent(ScriptedModel(script), tools=[look, spend], plugins=[Doorkeeper()], name="sink_check").run("Go.")
         return cls(sink, list(result.record.events()), result.record.headers[-1])
 
     def _all(self) -> Iterator[Event]:
