@@ -11,21 +11,27 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 
 from agentfp.plugin import Plugin
+from agentfp.testing import SinkCounts
 from agentfp_agentcore import AgentCore
 from agentfp_audit import Audit
+from agentfp_audit.log import AuditLog
 from agentfp_cloudwatch import CloudWatch
 from agentfp_console import EventFile, EventLog
+from agentfp_console.event_file import LineFile
+from agentfp_core.testing.conformance.sink_backends import counts_of
 from agentfp_core.testing.conformance.sink_runs import EndlessRun
 from agentfp_otel import Otel
+from agentfp_otel.providers import CountedExport
 from agentfp_recording import Recording
+from agentfp_recording.output import Output
 from agentfp_trust import Trust
 from agentfp_xray import XRay
 from benchmarks.harness import machine, options, pin_to_one_core, publish, table
@@ -145,20 +151,76 @@ async def loop_costs(passes: int) -> dict[str, float]:
     return found
 
 
-def slow_sinks(folder: Path) -> dict[str, tuple[Plugin, Callable[[Any], Any]]]:
+Counts = Callable[[Any], SinkCounts]
+
+
+def _slow(kind: type, method: str, seconds: float) -> None:
+    """Have a method take its time, as on a disk that is slow."""
+    real: Any = getattr(kind, method)
+
+    def slow(*arguments: Any, **named: Any) -> Any:
+        time.sleep(seconds)
+        return real(*arguments, **named)
+
+    setattr(kind, method, slow)
+
+
+def _worker(sink: Any) -> SinkCounts:
+    return counts_of(sink.stats)
+
+
+def _written(sink: Any) -> SinkCounts:
+    stats = sink.stats
+    return SinkCounts(stats.accepted, stats.written, stats.dropped, stats.waiting)
+
+
+def _kept(sink: Any) -> SinkCounts:
+    counters = sink.counters
+    return SinkCounts(counters.observed, counters.retained, counters.evicted + counters.invalid + counters.oversized, counters.pending)
+
+
+def _traced() -> tuple[Plugin, Counts]:
+    """Tracing to an exporter that takes its time for each batch, behind the SDK's own queue."""
+    export = CountedExport(SlowExporter(0.05))
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(export)
+
+    def counts(_: Any) -> SinkCounts:
+        stats = export.stats
+        return SinkCounts(stats.ended, stats.exported, stats.failed + stats.dropped, stats.open)
+
+    return Otel(tracer_provider=provider, metrics=False, flush_seconds=0.1), counts
+
+
+class SlowExporter(Counting):
+    """Takes its time for each batch."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        time.sleep(self.seconds)
+        return super().export(spans)
+
+
+def slow_sinks(folder: Path) -> dict[str, Callable[[], tuple[Plugin, Counts]]]:
     """Sinks whose backends take their time, and what gives their counts."""
+    agentcore = {"log_group": "g", "strict": False, "flush_seconds": 0.1}
     return {
-        "event_log": (EventLog(logger=_logger(0.001), flush_seconds=0.1), lambda sink: sink.stats),
-        "cloudwatch": (CloudWatch(log_group="g", client=Client(0.05), flush_seconds=0.1), lambda sink: sink.stats),
-        "xray": (XRay(client=Client(0.05), flush_seconds=0.1), lambda sink: sink.stats),
-        "agentcore": (
-            AgentCore(log_group="g", client=Client(0.05), flush_seconds=0.1, strict=False, tracer_provider=TracerProvider()),
-            lambda sink: sink.stats,
-        ),
+        "event_file": lambda: (EventFile(path=folder / "events.jsonl", batch_seconds=0.05, flush_seconds=0.1), _worker),
+        "event_log": lambda: (EventLog(logger=_logger(0.001), flush_seconds=0.1), _worker),
+        "audit": lambda: (Audit(path=folder / "audit.jsonl", wait_seconds=0.1), _written),
+        "recording": lambda: (Recording(folder=folder / "recordings", wait_seconds=0.1), _written),
+        "trust": lambda: (Trust(), _kept),
+        "otel": _traced,
+        "cloudwatch": lambda: (CloudWatch(log_group="g", client=Client(0.05), flush_seconds=0.1), _worker),
+        "xray": lambda: (XRay(client=Client(0.05), flush_seconds=0.1), _worker),
+        "agentcore": lambda: (AgentCore(**agentcore, client=Client(0.05), tracer_provider=TracerProvider()), _worker),
     }
 
 
-async def flood(sink: Plugin, counts: Callable[[Any], Any], events: int) -> dict[str, float]:
+async def flood(sink: Plugin, counts: Counts, events: int) -> dict[str, float]:
     """Hand events over without a pause, and see what that costs."""
     run = await EndlessRun.to(sink)
     await run.feed(events // 20)
@@ -178,15 +240,17 @@ async def flood(sink: Plugin, counts: Callable[[Any], Any], events: int) -> dict
     grown = _rss_mib() - before
     over.set()
     await beating
-    stats = counts(sink)
-    missing = stats.accepted - stats.done - stats.failed - stats.dropped - stats.waiting
+    found = counts(sink)
     return {
         "fed": fed,
+        "accepted": found.accepted,
+        "delivered": found.delivered,
+        "lost": found.lost,
+        "waiting": found.waiting,
+        "not_counted": found.accepted - found.delivered - found.lost - found.waiting,
         "us_per_event": cost,
         "grown_mib": grown,
         "median_lag_ms": statistics.median(lags) * 1000,
-        "dropped": stats.dropped,
-        "not_counted": missing,
     }
 
 
@@ -196,9 +260,14 @@ def _rss_mib() -> float:
 
 
 async def floods(events: int) -> dict[str, dict[str, float]]:
-    """Each sink, one after the other."""
+    """Each sink, one after the other, on a disk that is slow."""
+    for kind, method in ((LineFile, "write"), (AuditLog, "write"), (Output, "_append")):
+        _slow(kind, method, 0.05)
+    found = {}
     with tempfile.TemporaryDirectory() as name:
-        return {what: await flood(sink, counts, events) for what, (sink, counts) in slow_sinks(Path(name)).items()}
+        for what, make in slow_sinks(Path(name)).items():
+            found[what] = await flood(*make(), events)
+    return found
 
 
 def main() -> None:

@@ -124,8 +124,9 @@ class Otel(Plugin):
         """Send what waits. The providers go on: other agents may share them, and the process stops them when it ends."""
         await self.flush()
         counts = self.stats
-        if counts is not None and (counts.failed or counts.open):
-            LOGGER.warning("of %d spans, %d failed and %d have not reached the endpoint", counts.ended, counts.failed, counts.open)
+        if counts is not None and counts.exported < counts.ended:
+            told = (counts.ended, counts.failed, counts.dropped, counts.open)
+            LOGGER.warning("of %d spans, %d failed, %d were dropped and %d have not reached the endpoint", *told)
 
     async def stop(self) -> None:
         """Send what waits, and stop the providers that are the plugin's own: no span reaches ``endpoint`` any more."""

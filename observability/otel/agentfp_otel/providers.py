@@ -4,104 +4,114 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import threading
-from collections.abc import Sequence
+import os
 from dataclasses import dataclass
 from typing import Any
 
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, detach, set_value
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
+from agentfp.plugin import BackgroundWorker, ConfigError
 from agentfp_otel.settings import OtelSettings
 
 
 @dataclass(frozen=True)
 class SpanCounts:
-    """What became of spans.
+    """What became of spans: ``ended`` is the sum of the others and of ``open``, at every moment.
 
     Args:
         ended: spans that were handed over.
         exported: that the backend took.
         failed: of which it, or the way there, said no.
+        dropped: given up because too many waited.
     """
 
     ended: int
     exported: int
     failed: int
+    dropped: int = 0
 
     @property
     def open(self) -> int:
-        """Spans that wait; after a flush, those that were dropped because too many waited."""
-        return self.ended - self.exported - self.failed
+        """Spans that wait."""
+        return self.ended - self.exported - self.failed - self.dropped
 
 
 class CountedExport(SpanProcessor):
-    """A processor that exports in batches in the background, and counts. For any exporter.
+    """A processor that exports in batches in the background, and counts each span. For any exporter.
+
+    It stands in the place of the SDK's ``BatchSpanProcessor``, which does not say how many spans it dropped. What is left out is as the same
+    variables of the environment say: ``OTEL_BSP_MAX_QUEUE_SIZE``, ``OTEL_BSP_MAX_EXPORT_BATCH_SIZE``, ``OTEL_BSP_SCHEDULE_DELAY``.
 
     Args:
         exporter: sends the spans.
-        **batching: arguments of ``BatchSpanProcessor``.
+        max_queue_size: spans that may wait (2,048); beyond it the oldest is dropped and counted.
+        max_export_batch_size: the most spans of one export (512).
+        schedule_delay_millis: how long the first span of a batch waits for others, in milliseconds (5,000).
+
+    Raises:
+        ConfigError: a variable of the environment is no whole number above 0.
     """
 
-    def __init__(self, exporter: SpanExporter, **batching: Any) -> None:
-        self._lock = threading.Lock()
-        self._ended = self._exported = self._failed = 0
-        self._batches = BatchSpanProcessor(_Counting(exporter, self._count), **batching)
+    def __init__(
+        self,
+        exporter: SpanExporter,
+        *,
+        max_queue_size: int | None = None,
+        max_export_batch_size: int | None = None,
+        schedule_delay_millis: int | None = None,
+    ) -> None:
+        self._exporter = exporter
+        self._worker: BackgroundWorker[ReadableSpan] = BackgroundWorker(
+            self._export,
+            "otel",
+            capacity=max_queue_size or _from_environment("OTEL_BSP_MAX_QUEUE_SIZE", 2048),
+            batch=max_export_batch_size or _from_environment("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512),
+            seconds=(schedule_delay_millis or _from_environment("OTEL_BSP_SCHEDULE_DELAY", 5000)) / 1000,
+        )
+        self._stopped = False
 
     @property
     def stats(self) -> SpanCounts:
         """The counts so far."""
-        with self._lock:
-            return SpanCounts(self._ended, self._exported, self._failed)
+        stats = self._worker.stats
+        return SpanCounts(stats.accepted, stats.done, stats.failed, stats.dropped)
 
     def on_end(self, span: ReadableSpan) -> None:
         """A span ended."""
-        if span.context is not None and span.context.trace_flags.sampled:
-            with self._lock:
-                self._ended += 1
-        self._batches.on_end(span)
+        if span.context is not None and span.context.trace_flags.sampled and not self._stopped:
+            self._worker.put(span)
 
     def shutdown(self) -> None:
-        """Send what waits, and stop."""
-        self._batches.shutdown()  # type: ignore[no-untyped-call]
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Send what waits."""
-        return self._batches.force_flush(timeout_millis)
-
-    def _count(self, exported: int, failed: int) -> None:
-        with self._lock:
-            self._exported += exported
-            self._failed += failed
-
-
-class _Counting(SpanExporter):
-    """Counts what an exporter says; one that raises or answers something else has failed."""
-
-    def __init__(self, exporter: SpanExporter, count: Any) -> None:
-        self._exporter = exporter
-        self._count = count
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        try:
-            result = self._exporter.export(spans)
-        except Exception:
-            self._count(0, len(spans))
-            raise
-        done = result is SpanExportResult.SUCCESS
-        self._count(len(spans) if done else 0, 0 if done else len(spans))
-        return result if isinstance(result, SpanExportResult) else SpanExportResult.FAILURE
-
-    def shutdown(self) -> None:
+        """Send what waits, for half a minute at most, and stop."""
+        self._stopped = True
+        self._worker.close(30)
         self._exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        return self._exporter.force_flush(timeout_millis)
+        """Send what waits, for so long at most; gives whether all of it is settled."""
+        return self._worker.flush(timeout_millis / 1000)
+
+    def _export(self, spans: list[ReadableSpan], _: int) -> int:
+        """On the worker's thread; gives how many were refused."""
+        token = attach(set_value(_SUPPRESS_INSTRUMENTATION_KEY, True))  # the request that sends spans is to make none itself
+        try:
+            return 0 if self._exporter.export(spans) is SpanExportResult.SUCCESS else len(spans)
+        finally:
+            detach(token)
+
+
+def _from_environment(name: str, default: int) -> int:
+    given = os.environ.get(name, "").strip()
+    if given and not (given.isdecimal() and int(given)):
+        raise ConfigError(f"the environment has {name}={given!r}; it must be a whole number above 0")
+    return int(given or default)
 
 
 class Providers:

@@ -158,9 +158,30 @@ async def test_spans_beyond_the_queue_are_dropped_and_counted() -> None:
     slow.released.set()
     await anyio.to_thread.run_sync(provider.shutdown)
     counts = counted.stats
-    assert counts.ended == 27
-    assert counts.open > 0
-    assert counts.exported + counts.failed + counts.open == counts.ended
+    assert (counts.ended, counts.failed, counts.open) == (27, 0, 0)
+    assert 0 < counts.exported < 7  # two in the exporter's hands, four that waited
+    assert counts.exported + counts.dropped == 27
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
+async def test_a_size_in_the_environment_that_is_none_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", value)
+    with pytest.raises(ConfigError, match=f"OTEL_BSP_MAX_QUEUE_SIZE='{value}'; it must be a whole number above 0"):
+        CountedExport(Nonsense())
+
+
+async def test_sizes_come_from_the_environment_as_those_of_the_sdk_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
+    monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
+    slow = Slow(30)
+    counted = CountedExport(slow)
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(counted)
+    await traced(Otel(tracer_provider=provider)).run("go")
+    slow.released.set()
+    await anyio.to_thread.run_sync(provider.shutdown)
+    assert counted.stats.dropped >= 3
 
 
 @pytest.mark.parametrize("exporter", [Raising(), Nonsense()])
