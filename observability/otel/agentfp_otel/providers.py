@@ -46,8 +46,8 @@ class SpanCounts:
 class CountedExport(SpanProcessor):
     """A processor that exports in batches in the background, and counts each span. For any exporter.
 
-    It stands in the place of the SDK's ``BatchSpanProcessor``, which does not say how many spans it dropped. Where nothing is said, sizes are as the
-    same variables of the environment say: ``OTEL_BSP_MAX_QUEUE_SIZE``, ``OTEL_BSP_MAX_EXPORT_BATCH_SIZE``, ``OTEL_BSP_SCHEDULE_DELAY``.
+    It stands in the place of the SDK's ``BatchSpanProcessor``, which does not say how many spans it dropped. A size that is not given is as
+    the same variable of the environment says: ``OTEL_BSP_MAX_QUEUE_SIZE``, ``OTEL_BSP_MAX_EXPORT_BATCH_SIZE``, ``OTEL_BSP_SCHEDULE_DELAY``.
 
     Args:
         exporter: sends the spans.
