@@ -206,7 +206,7 @@ class SlowExporter(Counting):
 
 def slow_sinks(folder: Path) -> dict[str, Callable[[], tuple[Plugin, Counts]]]:
     """Sinks whose backends take their time, and what gives their counts."""
-    agentcore = {"log_group": "g", "strict": False, "flush_seconds": 0.1}
+    agentcore: dict[str, Any] = {"log_group": "g", "strict": False, "flush_seconds": 0.1}
     return {
         "event_file": lambda: (EventFile(path=folder / "events.jsonl", batch_seconds=0.05, flush_seconds=0.1), _worker),
         "event_log": lambda: (EventLog(logger=_logger(0.001), flush_seconds=0.1), _worker),
