@@ -216,9 +216,10 @@ def _of_rows(rows: Rows) -> Iterator[Aggregate]:
                 inner = [float(row[key]) for row in group if is_number(row.get(key))]
                 if len(inner) >= 2:
                     origin = f"sum of {name}[*].{key} where {field} = {shared}"
-                    yield Aggregate(
-                        "sum", float(sum(inner)), unit_of_key(key), origin, f"{rows.key} {key} {shared}", rows.source, rows.node
-                    )
+                    unit, keys = unit_of_key(key), f"{rows.key} {key} {shared}"
+                    yield Aggregate("sum", float(sum(inner)), unit, origin, keys, rows.source, rows.node)
+                    mean = float(sum(inner)) / len(inner)
+                    yield Aggregate("mean", mean, unit, origin.replace("sum", "mean", 1), keys, rows.source, rows.node)
             yield from _products(rows, [flat_numbers(row) for row in group], f" where {field} = {shared}", name)
     totals = {f"sum of {name}[*].{key}": (key, value) for key, value in sums.items()}
     yield from _pairs(totals, rows.source, rows.node)

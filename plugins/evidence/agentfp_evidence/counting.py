@@ -20,6 +20,11 @@ _ITEM = re.compile(r"(?m)^([ \t]*)(?:[-*+\u2022]|\d{1,3}[.)]|\|)\s+\S")
 _HEADED_ITEM = re.compile(r"(?m)^#{2,6} .+$|^\*\*(?:\d{1,2}[.)] |[^*\n]+\*\*\s*$)")
 _FILLER = word_list("filler_words")
 MAX_ROWS_ASKED = 2_000
+_FEW_LISTS = 3
+"""Lengths of lists among which a whole is one by no accident."""
+_OF_THE = re.compile(
+    r"\b(?:of (?:the|your|these|those)|out of|all(?: of)?(?: the| your)?|von(?: den| Ihren)?|aller?|sur(?: les)?)\s[*_]*$", re.IGNORECASE
+)
 
 
 def find_count(table: Table, text: str, start: int, end: int, value: int, language: str = "en") -> Verdict | None:
@@ -40,6 +45,10 @@ def find_count(table: Table, text: str, start: int, end: int, value: int, langua
     nouns = [n for n in nouns_around(text, start, end) if n not in _FILLER]
     if not nouns:
         return None
+    if value >= 2 and _OF_THE.search(text[max(0, start - 20) : start]) is not None:
+        alike = [Posting(source, node) for _, length, node, source, _ in table.lists if length == value]
+        if alike and len({length for _, length, *_ in table.lists if length >= 2}) <= _FEW_LISTS:
+            return supported("count", alike, f"{value} items")
     for key, length, node, source, heads in table.lists:
         if length == value and (_names(nouns, key, source.tool if node is None else None) or _asked_for(nouns, key, heads, source)):
             return supported("count", [Posting(source, node)], f"{value} = number of {key or 'rows'}")

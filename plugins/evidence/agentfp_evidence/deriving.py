@@ -11,6 +11,7 @@ from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
 from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around
 from agentfp_evidence.entries import words_of_key
+from agentfp_evidence.gaps import compares, find_change, find_gap, find_rest
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
@@ -50,6 +51,9 @@ _ROSE = re.compile(
     r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE
 )
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
+_COMPARED = 3
+_CALLED = re.compile(r"([^\W\d_]{3,})[\s:*_(]{1,4}$")
+_BOUND = re.compile(r"\s*[<>\u2264\u2265]=?\s*(\d+(?:\.\d+)?)\D{0,8}")
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
 """Below that a difference needs no word that calls it one."""
@@ -150,6 +154,47 @@ class Deriver:
             if found is not None:
                 return _verdict(number, found)
         return None
+
+    def gap(self, number: Number, operands: Sequence[Operand]) -> Verdict | None:
+        """How a number that the answer calls a difference is one of the two amounts that it compares.
+
+        Args:
+            number: the number that stands nowhere.
+            operands: the grounded numbers of the answer.
+        """
+        if not compares(self._text, number):
+            return None
+        find = find_change if number.unit is PERCENT else find_gap
+        found = find(number, self._compared(number, operands))
+        if found is None and number.unit is not PERCENT:
+            alike = [_term(o) for o in operands if o.end <= number.start and o.unit is number.unit]
+            found = find_rest(self._text, number, alike)
+        return None if found is None else _verdict(number, found)
+
+    def _compared(self, number: Number, operands: Sequence[Operand]) -> Iterator[list[Term]]:
+        """What may be compared: amounts of the sentence, of a column, right before, called the same, of a row, of a field of two rows."""
+        first, last = sentence_around(self._text, number.start, number.end)
+        around = self._around(number, operands)
+        yield [_term(o) for o in operands if first <= o.start < last]
+        above = cells_above(self._text, number.start)
+        yield [_term(o) for o in operands if any(a < o.start < b for a, b in above)]
+        before = [o for o in operands if o.end <= number.start]
+        if number.unit is not PERCENT:
+            before = [o for o in before if o.unit is number.unit]
+        yield [_term(o) for o in before[-_COMPARED:]]
+        called: dict[str, list[Term]] = {}
+        for operand in before:
+            name = _CALLED.search(self._text, max(0, operand.start - 24), operand.start)
+            if name is not None:
+                called.setdefault(name[1].lower(), []).append(_term(operand))
+        yield from called.values()
+        for rows in around.rows:
+            if len(rows) == 1:
+                yield _bounds_of(rows[0])
+            for a, b in itertools.combinations(rows, 2):
+                mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
+                shared = [key for key in mine if key in other and mine[key].value != other[key].value]
+                yield from ([mine[key], other[key]] for key in shared[:MAX_ROWS_NAMED])
 
     def may_follow(self, number: Number, operands: Sequence[Operand]) -> bool:
         """Whether some of the numbers near give a number at all, be it by accident.
@@ -351,6 +396,16 @@ def _name(posting: Posting) -> tuple[str, ...]:
 def _of_row(row: NamedRow) -> list[Term]:
     place = Posting(row.rows.source, row.rows.node).where()
     return [Term(value, unit_of_key(key), (place,), key) for key, value in row.numbers.items()]
+
+
+def _bounds_of(row: NamedRow) -> list[Term]:
+    """The numbers of a row, those among them that are written as a bound: ``"ref": "<200"``."""
+    bounds = [
+        Term(float(match[1]), None, name=str(key))
+        for key, value in row.rows.rows[row.at].items()
+        if isinstance(value, str) and (match := _BOUND.fullmatch(value)) is not None
+    ]
+    return [*_of_row(row), *bounds]
 
 
 def _between(a: Term, b: Term) -> Iterator[Result]:

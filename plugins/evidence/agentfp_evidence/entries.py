@@ -9,6 +9,7 @@ year, ``M:2024-05`` a month, ``t:18:00`` a clock time, ``i:`` an identifier, ``h
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,6 +24,11 @@ _SEGMENTS = re.compile(r"[_\-/.:@#+&]+")
 _HEX_PAIRS = re.compile(r"(?:[0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}|(?:[0-9a-f]{4}[.:]){2,3}[0-9a-f]{4}")
 _SIZE = re.compile(r"(\d+(?:[.,]\d+)?)(k|[KMGTP]i?)")
 """A size as tools print it: ``83G``, ``99Mi``; ``250m`` is no size but a thousandth."""
+_LASTED = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[wdhms]))+")
+"""How long something lasted, as programs print it: ``3d4h``, ``71m``, ``2m15s``."""
+_LASTED_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[wdhms])")
+_LASTED_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "ms"}
+_YEAR_MONTH = re.compile(r"(?P<y>(?:19|20)\d\d)[-/](?P<m>0[1-9]|1[0-2])|(?P<m2>0[1-9]|1[0-2])/(?P<y2>(?:19|20)\d\d)")
 _RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
 """Minutes, seconds and their fraction."""
 _STAMP = re.compile(STAMP)
@@ -113,6 +119,11 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
         for stamp in _STAMP.finditer(text, start, end):  # behind a name, as calendars have it: DTSTART:20260224T090000
             for moment in moments_of("stamp", stamp):
                 entries.extend(_of_moment(moment, start, end))
+        entries.extend(_lasted(raw, start, end))
+        month = _YEAR_MONTH.fullmatch(raw)
+        if month is not None:
+            entries.append(Entry(f"M:{month['y'] or month['y2']}-{month['m'] or month['m2']}", start, end))
+            entries.append(Entry(f"n:{month['y'] or month['y2']}", start, end, part=True))
         race = _RACE_TIME.fullmatch(raw)
         if race is not None:
             entries.append(Entry(f"n:{canonical_number(f'{60 * int(race[1]) + float(race[2]):.3f}')}", start, end, unit_of("s")))
@@ -125,6 +136,19 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             entries.append(Entry(f"h:{nibbles}", start, end))
         else:
             _segments(raw, start, entries, words)
+
+
+def _lasted(raw: str, start: int, end: int) -> Iterator[Entry]:
+    """The parts of a length of time as programs print it, and the whole in the unit of its last part."""
+    if _LASTED.fullmatch(raw) is None:
+        return
+    parts = [(float(m[1]), m[1], unit_of(_LASTED_UNITS[m[2]])) for m in _LASTED_PART.finditer(raw)]
+    for _, text, unit in parts:
+        yield Entry(f"n:{canonical_number(text)}", start, end, unit)
+    last = parts[-1][2]
+    if len(parts) > 1 and last is not None:
+        seconds = sum(value * float(unit.factor) for value, _, unit in parts if unit is not None)
+        yield Entry(f"n:{canonical_number(f'{seconds / float(last.factor):.3f}')}", start, end, last)
 
 
 def _segments(raw: str, start: int, entries: list[Entry], words: list[Word]) -> None:

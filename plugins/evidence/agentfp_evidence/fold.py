@@ -18,7 +18,7 @@ _SPECIAL = {
 }
 _NO_BREAK = "\u00a0\u2009\u202f\u2007"
 _GROUP_SPACE = re.compile(f"(?<=\\d)[{_NO_BREAK}](?=\\d{{3}}(?!\\d))")
-_DASH_RANGE = re.compile(r"(?<=[\d%]) ?[\u2013\u2014] ?(?=[\d$€£])")
+_DASH_RANGE = re.compile(r"(?:(?<=[\d%])|(?<=\d\.)) ?[\u2013\u2014] ?(?=[\d$€£])")
 GROUP_MARK = "'"
 """Stands for the space between groups of three digits."""
 

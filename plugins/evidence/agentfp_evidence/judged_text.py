@@ -18,7 +18,7 @@ from agentfp_evidence.index import Posting, places
 from agentfp_evidence.ladder import Found, Ladder, find_in
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
-from agentfp_evidence.magnitudes import find_converted, find_magnitude, significant
+from agentfp_evidence.magnitudes import find_ambiguous, find_converted, find_magnitude, significant
 from agentfp_evidence.masks import (
     code_blocks,
     is_basis,
@@ -39,7 +39,7 @@ from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word
 from agentfp_evidence.shifts import age, shifted, time_between, time_stated, weekday_fits
 from agentfp_evidence.spans import time_as_clock
-from agentfp_evidence.spelled import is_measured, is_number_word, spelled_in
+from agentfp_evidence.spelled import Spelled, is_measured, is_number_word, spelled_in, time_in_words
 from agentfp_evidence.timing import reckon_time
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
@@ -124,6 +124,8 @@ class JudgedText:
             counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value, self._language)
             if counted is not None:
                 yield "number", spelled.start, spelled.end, counted
+            elif (lasting := self._lasting(judged, spelled)) is not None:
+                yield "number", spelled.start, spelled.end, lasting
             elif spelled.value <= SMALL_WORD and not (spelled.value > 2 and is_measured(self._text, spelled.start, spelled.end)):
                 yield "number", spelled.start, spelled.end, unverifiable("small-word")
             else:
@@ -141,6 +143,16 @@ class JudgedText:
                     supported("exact", held) if (held := self._table.has_word(token.value)) else unsupported("strong")
                 )
                 yield shape, token.start, token.end, found
+
+    def _lasting(self, judged: list[tuple[Mention, Verdict]], spelled: Spelled) -> Verdict | None:
+        """How a length of time whose number is a word follows from dates and times."""
+        number = time_in_words(self._text, spelled)
+        if number is None:
+            return None
+        mention = Mention("number", spelled.start, spelled.end, number)
+        found = time_between(self._table, number) or find_converted(self._table, number)
+        here = [*judged, (mention, unsupported("weak"))]
+        return found or reckon_time(self._ladder, self._text, here, len(judged), self._operands(here, len(judged)))
 
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
@@ -196,7 +208,8 @@ class JudgedText:
                 return unverifiable("advice")
             if number.readings[0] == "0" and _ZERO.match(text, number.start):
                 return unverifiable("zero")
-            return unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
+            found = find_ambiguous(table, number)
+            return found or unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
         if mention.kind == "moment":
             fixed = self._is_version(mention)
             verdicts = [find_moment(table, m) or (None if fixed else self._shifted(m)) for m in mention.moments]
@@ -319,6 +332,7 @@ class JudgedText:
             written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
             found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
         found = found or self._deriver.find(mention.number, operands, guesses)
+        found = found or self._deriver.gap(mention.number, operands)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)

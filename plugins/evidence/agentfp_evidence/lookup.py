@@ -209,7 +209,7 @@ def _find_date(table: Table, moment: Moment) -> tuple[str, list[Posting]] | None
                 # a day given without its year, and a year that stands somewhere
                 loose = [p for p in table.find(f"D:{month:02}-{day:02}") if not p.part]
                 years = table.find(f"n:{year}")
-                if loose and years:
+                if loose and (years or table.is_usual_year(year)):
                     return "part", [*loose, *years[:1]]
         if held:
             return "exact", held

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 from agentfp_evidence.index import Posting
 from agentfp_evidence.normalise import MAX_EXACT_DIGITS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, Unit, agree, convertible
+from agentfp_evidence.units import PERCENT, Unit, agree, convertible, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unverifiable
 
 MAX_ACCIDENTS = 0.05
@@ -139,6 +140,19 @@ def find_converted(table: Table, number: Number) -> Verdict | None:
                 text = f"{x:.12g} {other.name} = {x / factor:.6g} {unit.name}"
                 return supported("converted", [p for _, p in hits[:8]], text)
     return None
+
+
+def find_ambiguous(table: Table, number: Number) -> Verdict | None:
+    """A served number converted to metres or minutes, where the answer writes ``m`` for them.
+
+    Args:
+        table: the evidence.
+        number: the number of the answer.
+    """
+    if number.unit is not None or number.word != "m":
+        return None
+    units = (unit_of("metres"), unit_of("minutes"))
+    return next((found for unit in units if (found := find_converted(table, replace(number, unit=unit))) is not None), None)
 
 
 def _bare_size(table: Table, number: Number) -> Verdict | None:

@@ -36,16 +36,20 @@ _DAY = r"\d{1,2}"
 _YEAR = r"(?:1[6-9]|20|21)\d\d(?!\d)"
 _TH = r"(?:st|nd|rd|th)?"
 _GERMAN_BEFORE = "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in ("am", "vom", "bis", "zum", "ab", "den", "dem", "und", "seit")) + ")"
+_TO = r"(?:\s?-\s?|\s(?:to|through|until|and|bis(?:\szum)?|und|au|et)\s(?:the\s|den\s)?)"
 ISO = (
     r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
     r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
 )
 STAMP = r"(?P<stamp>(?<![\w-])(?:19|20)\d{6}T\d{4}(?:\d{2})?Z?(?!\w))"
 MONTH_DAY = (
-    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}(?:\s?-\s?(?P<mdd2>{_DAY}){_TH})?(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
+    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}"
+    rf"(?:\s?-\s?(?P<mdd2>{_DAY}){_TH}|\s(?:to|through|until)\s(?P<mdd3>{_DAY}){_TH}(?![\w:%])"
+    r"(?!\s(?!(?:and|or|for|at|in|with|from|is|are|was|were|but|as)\b)[^\W\d_]))?"
+    rf"(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
 )
 DAY_MONTH = (
-    rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:\s?-\s?(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
+    rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:{_TO}(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
     rf"(?:\sof)?\s(?P<dmm>{_MONTH})(?:,?\s(?P<dmy>{_YEAR}))?)"
 )
 MONTH_YEAR = rf"(?P<my>(?<![^\W_])(?P<mym>{_MONTH}),?\s(?P<myy>{_YEAR}))"
@@ -98,7 +102,7 @@ def moments_of(kind: str, match: re.Match[str]) -> list[Moment]:
         return [moment]
     if kind == "md":
         year = int(match["mdy"]) if match["mdy"] else None
-        return [_dated([(year, _month(match["mdm"]), int(day))]) for day in (match["mdd"], match["mdd2"]) if day]
+        return [_dated([(year, _month(match["mdm"]), int(day))]) for day in (match["mdd"], match["mdd2"], match["mdd3"]) if day]
     if kind == "dm":
         year = int(match["dmy"]) if match["dmy"] else None
         return [_dated([(year, _month(match["dmm"]), int(day))]) for day in (match["dmd"], match["dmd2"]) if day]

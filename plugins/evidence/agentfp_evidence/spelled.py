@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.units import unit_of
+
 _UNITS = {
     word: value
     for value, words in {
@@ -90,6 +93,21 @@ _TIME_BEHIND = re.compile(
     r"|monaten?|jahren?|secondes|heures|jours|semaines|mois|ans)\b",
     re.IGNORECASE,
 )
+
+
+def time_in_words(text: str, spelled: Spelled) -> Number | None:
+    """A length of time whose number is a word: "nine days"; None for any other number in words.
+
+    Args:
+        text: the answer, folded.
+        spelled: the number.
+    """
+    behind = _TIME_BEHIND.match(text, spelled.end)
+    if behind is None:
+        return None
+    word = _WORD.findall(behind[0])[-1].lower()
+    digits = str(spelled.value)
+    return Number((digits,), 0, len(digits), unit_of(word), word, False, spelled.start, behind.end())
 
 
 def is_measured(text: str, start: int, end: int) -> bool:

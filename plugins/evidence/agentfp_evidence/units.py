@@ -124,6 +124,8 @@ PERCENT = _EXACT["%"]
 _KEY_UNITS = word_list("key_units")
 _OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
 _MONEY_MARK = "money "
+_LONE = {"km", "kg", "gb", "mb", *(name for name in _OF_KEY if len(name) > 3 and name != "second")}
+"""Keys that are nothing but a unit, and cannot mean anything else."""
 
 
 def unit_of(text: str) -> Unit | None:
@@ -148,8 +150,8 @@ def unit_of_key(key: str) -> Unit | None:
     if not head and not tail.islower():
         at = max((i for i, c in enumerate(tail) if c.isupper()), default=0)
         tail = tail[at:]
-    elif not head:
-        return None
+    elif not head and tail not in _LONE:
+        return None  # "min" alone is a minimum
     return _OF_KEY.get(tail.lower())
 
 

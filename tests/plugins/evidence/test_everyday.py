@@ -14,6 +14,15 @@ HOTELS = [{"hotel": "Casa do Rio", "stars": 4, "usd_per_night": 132, "rating": 8
 LABS = {"collected": "2025-02-11T07:45:00", "results": [{"test": "LDL cholesterol", "value": 142, "unit": "mg/dL"}]}
 BILL = "Invoice INV-2024-0091\nPeriod: 01.03.2024 - 31.03.2024\nBase plan 29.99\nTotal 44.61 EUR\nDue 15.04.2024"
 SPENT = {"von": "2024-05-01", "buchungen": [{"datum": "2024-05-03", "betrag": 54.2}, {"datum": "2024-05-17", "betrag": 1023.5}]}
+PODS = "NAME   READY  STATUS   RESTARTS      AGE\napi-1  1/1    Running  0             3d4h\napi-2  0/1    Crash    17 (2m ago)   71m"
+LEAVE = {
+    "entitlement_days": 25,
+    "planned": {"days": 3},
+    "taken": [{"from": "2025-02-17", "to": "2025-02-21", "days": 5}, {"from": "2025-08-04", "to": "2025-08-15", "days": 10}],
+}
+LABS_REF = [{"test": "LDL", "value": 138, "ref": "<130"}, {"test": "HDL", "value": 52, "ref": ">40"}]
+TRAINS = [{"zug": "IC 7", "preis": 39.99}, {"zug": "IC 9", "preis": 27.99}]
+SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "2025-03-06"}
 
 
 @pytest.mark.parametrize(
@@ -25,6 +34,16 @@ SPENT = {"von": "2024-05-01", "buchungen": [{"datum": "2024-05-03", "betrag": 54
         (LABS, "Drawn at 7:45 AM on February 11, 2025: LDL cholesterol is 142 mg/dL.", "142", "148"),
         (BILL, "The March 2024 invoice (INV-2024-0091) comes to €44.61, due by April 15, 2024.", "44.61", "46.41"),
         (SPENT, "Insgesamt waren es 1.077,70 €, davon 1.023,50 € am 17. Mai.", "1.023,50", "1.032,50"),
+        (PODS, "It restarted 17 times in the past 71 minutes, and has run for 3 days and 4 hours.", "71", "74"),
+        (PODS, "It has run for 3 days and 4 hours, about 1h 11m of it alone.", "3 days", "6 days"),
+        ("month\tkwh\n2025-01\t934\n2024-01\t812\n", "Jan 2025: 934 kWh, up 15% from 812 in Jan 2024.", "Jan 2024", "Jan 2022"),
+        ("month\tkwh\n2025-01\t934\n2024-01\t812\n", "Jan 2025: 934 kWh, up 15% from 812 in Jan 2024.", "15%", "25%"),
+        (LEAVE, "Urlaub vom 17. bis 21. Februar und vom 4.\u201315. August, zusammen 15 Tage.", "17.", "19."),
+        (LEAVE, "Of 25 days, 15 days are taken and 3 days planned, so 7 days are left.", "7 days", "9 days"),
+        ('[{"km": 0.8, "name": "Casa"}]', "Casa is 800 m away.", "800", "600"),
+        (LABS_REF, "LDL is 138 mg/dL, above the limit by 8 mg/dL.", "by 8", "by 3"),
+        (TRAINS, "IC 7 costs 39,99 €, IC 9 nur 27,99 €, also 12 Euro günstiger.", "12 Euro", "17 Euro"),
+        (SHIPPED, "It was picked up on March 2 and arrives March 6, so it takes four days.", "four", "nine"),
         ("3 failed, 1,204 passed in 48.31s", "3 tests failed and 1,204 passed, in about 48 seconds.", "1,204", "1,240"),
     ],
 )
@@ -32,4 +51,5 @@ def test_an_honest_answer_passes_and_a_changed_value_is_found(result: Any, answe
     text = result if isinstance(result, str) else json.dumps(result)
     messages = [{"role": "user", "content": "Tell me."}, {"role": "tool", "content": text}]
     assert judge(answer, messages).unsupported == ()
-    assert any(wrong in flagged for flagged in judge(answer.replace(right, wrong), messages).unsupported)
+    bare = "".join(c for c in wrong if c.isdigit()) or wrong
+    assert any(wrong in flagged or bare in flagged for flagged in judge(answer.replace(right, wrong), messages).unsupported)
