@@ -124,7 +124,7 @@ PERCENT = _EXACT["%"]
 _KEY_UNITS = word_list("key_units")
 _OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
 _MONEY_MARK = "money "
-_LONE = {"km", "kg", "gb", "mb", *(name for name in _OF_KEY if len(name) > 3 and name != "second")}
+_LONE = frozenset(name for name in _OF_KEY if len(name) > 3 and name != "second")
 """Keys that are nothing but a unit, and cannot mean anything else."""
 
 

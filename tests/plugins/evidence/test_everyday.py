@@ -40,7 +40,7 @@ SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "
         ("month\tkwh\n2025-01\t934\n2024-01\t812\n", "Jan 2025: 934 kWh, up 15% from 812 in Jan 2024.", "15%", "25%"),
         (LEAVE, "Urlaub vom 17. bis 21. Februar und vom 4.\u201315. August, zusammen 15 Tage.", "17.", "19."),
         (LEAVE, "Of 25 days, 15 days are taken and 3 days planned, so 7 days are left.", "7 days", "9 days"),
-        ('[{"km": 0.8, "name": "Casa"}]', "Casa is 800 m away.", "800", "600"),
+        ('[{"distance_km": 0.8, "name": "Casa"}]', "Casa is 800 m away.", "800", "600"),
         (LABS_REF, "LDL is 138 mg/dL, above the limit by 8 mg/dL.", "by 8", "by 3"),
         (TRAINS, "IC 7 costs 39,99 €, IC 9 nur 27,99 €, also 12 Euro günstiger.", "12 Euro", "17 Euro"),
         (SHIPPED, "It was picked up on March 2 and arrives March 6, so it takes four days.", "four", "nine"),
