@@ -28,6 +28,7 @@ _NO_RISK = 0.02
 _LOOSE = 0.3
 """Expected accidental hits of a total or a mean that the answer calls so, of a field that it names."""
 _FIRST_ROWS = 3
+_FEW_MEANS = 3
 _MAX_FACTORS = 5
 _AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
 
@@ -96,7 +97,7 @@ class Aggregates:
                 self.truncated = True
                 return
             self._count += 1
-            self.means += aggregate.how == "mean"
+            self.means += aggregate.how == "mean" and " where " not in aggregate.origin
             self._by_unit.setdefault(aggregate.unit, []).append(aggregate)
 
 
@@ -130,8 +131,8 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     if not found:
         return None
     rivals = Counter(a.how for a in aggregates.near(number, size / 10, size * 10))
-    lone = aggregates.means == 1  # there is nothing else that "the average" could be of
-    hits = [(a, _is_called(a, number, label), _is_about(a, number, label) or (lone and a.how == "mean")) for a in found]
+    lone = aggregates.means <= _FEW_MEANS  # there is hardly anything else that "the average" could be of
+    hits = [(a, _is_called(a, number, label), _is_about(a, number, label) or (lone and a.how in ("mean", "median"))) for a in found]
     risks = {how: accidents(number.value, quantum_of(number), rivals[how]) for how in {h[0].how for h in hits}}
     if significant(number) > _CERTAIN_DIGITS:
         sure = {how for how, risk in risks.items() if how == "sum" and risk < _NO_RISK}

@@ -26,6 +26,8 @@ _WINDOW = 12
 _NEAR = 4
 _SCALES = (10, 100, 1000, 1_000_000)
 """By which an equation may be off for the units that it does not write: per cent, per thousand, kilo."""
+_NO_ACCIDENT = 3
+"""Significant digits that one sum or difference which is to be expected does not have by accident."""
 _TELLING_DIGITS = 5
 """A number of so many digits is no product of two others by accident."""
 _OPERATOR = re.compile(
@@ -36,7 +38,9 @@ _OPERATOR = re.compile(
 _OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
 """The equation begins before, with a number that stands nowhere."""
 _RESULT = re.compile(r"=[\s*_]*[$€£]?$")
-_RATE = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|a piece\b|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE)
+_RATE = re.compile(
+    r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|an?\s(?=[^\W\d_])|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE
+)
 _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
 
@@ -103,6 +107,8 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
         or _whole(text, number, around)
         or _converted(text, number, around)
         or _total(text, number, around)
+        or _column_total(text, number, around)
+        or _rest_of_sum(text, number, around)
         or _difference(text, number, around)
         or _share(text, number, around)
         or _product(text, number, around, counts)
@@ -239,7 +245,7 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     for same in _of_one_unit(operands, number):
         listed = [o for o in same if not _in_brackets(text, o)]
         results = [o for o in same if _RESULT.search(text, max(0, o.start - 6), o.start)]
-        ways += [same, listed, results, [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
+        ways += [same, listed, results, _last_of_lines(text, same), [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
     for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
         before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
         behind = [o for o in chosen if o.start >= number.end][:_WINDOW]
@@ -251,6 +257,38 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
                     if count > 1 and _is(total, number):
                         parts = run[skip : skip + count]
                         return _worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
+    return None
+
+
+def _last_of_lines(text: str, operands: Sequence[Operand]) -> list[Operand]:
+    """The last amount of each line, which is what the line comes to: "Labor: 14.5 hours at $62 = $899"."""
+    last: dict[int, Operand] = {}
+    for operand in operands:
+        last[text.rfind("\n", 0, operand.start)] = operand
+    return list(last.values())
+
+
+def _column_total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """What the amounts above it in its column of a table add up to: all of them, or those from the last total on."""
+    above = cells_above(text, number.start) if number.unit is not None and number.unit is not PERCENT else []
+    column = [o for o in operands if any(a < o.start < b for a, b in above) and o.unit is number.unit]
+    last = max((i for i, o in enumerate(column) if o.is_sum), default=0)
+    for parts in (column, column[last:]):
+        if len(parts) >= 2 and significant(number) >= _NO_ACCIDENT and _is(sum(o.value for o in parts), number):
+            return _worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
+    return None
+
+
+def _rest_of_sum(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """What is left of a total that the answer states beside the part that its sentence states."""
+    if number.unit is None or number.unit is PERCENT or significant(number) < _NO_ACCIDENT:
+        return None
+    first, last = sentence_around(text, number.start, number.end)
+    parts = [o for o in operands if first <= o.start < last and o.unit is number.unit]
+    for whole in [o for o in operands if o.is_sum and o.unit is number.unit]:
+        for part in parts:
+            if part is not whole and whole.value > part.value and _is(whole.value - part.value, number):
+                return _worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
     return None
 
 

@@ -87,6 +87,24 @@ def gives_advice(text: str, start: int, end: int) -> bool:
     return _ADVICE.search(text[first:start]) is not None
 
 
+_THRESHOLD = re.compile(
+    r"[*_]*(?:\s[^\W\d_]+)?\s(?:or (?:more|less|fewer|higher|lower|above|below|better|over|under|later|earlier)"
+    r"|and (?:above|over|up|older|higher)|oder (?:mehr|weniger|besser|h\u00f6her)|et plus|ou plus|ou moins)\b",
+    re.IGNORECASE,
+)
+
+
+def is_threshold(text: str, start: int, end: int) -> bool:
+    """Whether a number is the bound of a group that the answer forms: "three scored 40 or more".
+
+    Args:
+        text: the answer.
+        start: where the number begins.
+        end: where it ends.
+    """
+    return end - start <= 4 and _THRESHOLD.match(text, end) is not None
+
+
 def names_field(sentence: str, keys: Iterable[str]) -> bool:
     """Whether a sentence names a field by a telling word of its key; a weekday or a month also by its first letters.
 
@@ -227,6 +245,15 @@ def nouns_around(text: str, start: int, end: int) -> list[str]:
 
 
 _MONEY_WORDS = word_list("money_words")
+
+
+def speaks_of_money(words: Iterable[str]) -> bool:
+    """Whether words name an amount of money.
+
+    Args:
+        words: words of a key, lower case.
+    """
+    return any(word in _MONEY_WORDS for word in words)
 
 
 def speaks_of(label: str, keys: Iterable[str]) -> bool:

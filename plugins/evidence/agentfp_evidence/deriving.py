@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
-from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around
+from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around, speaks_of_money
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.gaps import compares, find_change, find_gap, find_rest
+from agentfp_evidence.gaps import compares, find_change, find_gap, find_rate, find_rest
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
@@ -51,7 +51,13 @@ _ROSE = re.compile(
     r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE
 )
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
+_ROW = re.compile(r"(?m)^(?:\|\s*|[-*\u2022]\s+)[*_]*([^\W\d_][^|:\n*]{1,40}?)[*_]*\s*[|:][^\n]*$")
+_TABLE_LINE = re.compile(r"(?m)^\|[^\n]*$")
+_TWO = 2
 _COMPARED = 3
+_MOST_FIELDS = 5
+_AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|pieces|nights|hours|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
+_PRICE = re.compile(r"price|cost|rate|fee|fare|preis|kosten|satz|prix|tarif", re.IGNORECASE)
 _CALLED = re.compile(r"([^\W\d_]{3,})[\s:*_(]{1,4}$")
 _BOUND = re.compile(r"\s*[<>\u2264\u2265]=?\s*(\d+(?:\.\d+)?)\D{0,8}")
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
@@ -156,12 +162,15 @@ class Deriver:
         return None
 
     def gap(self, number: Number, operands: Sequence[Operand]) -> Verdict | None:
-        """How a number that the answer calls a difference is one of the two amounts that it compares.
+        """How a number follows from the two amounts that the answer speaks of: as their difference, rate or product.
 
         Args:
             number: the number that stands nowhere.
             operands: the grounded numbers of the answer.
         """
+        found = find_rate(self._text, number, self._compared(number, operands, alike=False)) or self._priced(number, operands)
+        if found is not None:
+            return _verdict(number, found)
         if not compares(self._text, number):
             return None
         find = find_change if number.unit is PERCENT else find_gap
@@ -171,7 +180,18 @@ class Deriver:
             found = find_rest(self._text, number, alike)
         return None if found is None else _verdict(number, found)
 
-    def _compared(self, number: Number, operands: Sequence[Operand]) -> Iterator[list[Term]]:
+    def _priced(self, number: Number, operands: Sequence[Operand]) -> Result | None:
+        """What so many pieces of a named row cost, by the row's own amount and price."""
+        for rows in self._around(number, operands).rows:
+            for row in rows if len(rows) == 1 else ():
+                terms = _of_row(row)
+                for count in [t for t in terms if _AMOUNT.search(t.name)]:
+                    for price in [t for t in terms if _PRICE.search(t.name)]:
+                        if abs(count.value * price.value - abs(number.value)) < 1e-6 + 1e-9 * abs(number.value):
+                            return Result("product", number.value, f"{count.value:g} * {price.value:g}", (count, price))
+        return None
+
+    def _compared(self, number: Number, operands: Sequence[Operand], *, alike: bool = True) -> Iterator[list[Term]]:
         """What may be compared: amounts of the sentence, of a column, right before, called the same, of a row, of a field of two rows."""
         first, last = sentence_around(self._text, number.start, number.end)
         around = self._around(number, operands)
@@ -179,7 +199,7 @@ class Deriver:
         above = cells_above(self._text, number.start)
         yield [_term(o) for o in operands if any(a < o.start < b for a, b in above)]
         before = [o for o in operands if o.end <= number.start]
-        if number.unit is not PERCENT:
+        if alike and number.unit is not PERCENT:
             before = [o for o in before if o.unit is number.unit]
         yield [_term(o) for o in before[-_COMPARED:]]
         called: dict[str, list[Term]] = {}
@@ -188,6 +208,8 @@ class Deriver:
             if name is not None:
                 called.setdefault(name[1].lower(), []).append(_term(operand))
         yield from called.values()
+        if alike and number.digits > 1:
+            yield from self._row_pairs(number, operands)
         for rows in around.rows:
             if len(rows) == 1:
                 yield _bounds_of(rows[0])
@@ -195,6 +217,13 @@ class Deriver:
                 mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
                 shared = [key for key in mine if key in other and mine[key].value != other[key].value]
                 yield from ([mine[key], other[key]] for key in shared[:MAX_ROWS_NAMED])
+
+    def _row_pairs(self, number: Number, operands: Sequence[Operand]) -> Iterator[list[Term]]:
+        """The two amounts of each row of the answer's own table that compares two things."""
+        for line in _TABLE_LINE.finditer(self._text):
+            row = [_term(o) for o in operands if line.start() <= o.start < line.end() and o.unit is number.unit]
+            if len(row) == _TWO:
+                yield row
 
     def may_follow(self, number: Number, operands: Sequence[Operand]) -> bool:
         """Whether some of the numbers near give a number at all, be it by accident.
@@ -224,8 +253,20 @@ class Deriver:
                 yield _shares_of(_of_row(rows[0]), wholes)
         near = [_term(o) for o in before[-_NEAR_BEFORE:]]
         sums = [_term(o) for o in operands if o.is_sum]
+        yield _shares_of([_term(o) for o in self._said_of(number, operands)], sums)
         yield _shares_of(near, sums or near)
         yield _shares_of(few, sums)
+
+    def _said_of(self, number: Number, operands: Sequence[Operand]) -> list[Operand]:
+        """The amounts of the answer's own rows whose heads the sentence of a number names."""
+        first, last = sentence_around(self._text, number.start, number.end)
+        sentence = self._text[first:last].lower()
+        found: list[Operand] = []
+        for line in _ROW.finditer(self._text):
+            head = line[1].strip(" *_").lower()
+            if not line.start() <= number.start < line.end() and re.search(rf"(?<!\w){re.escape(head)}(?!\w)", sentence):
+                found.extend(o for o in operands if line.start() <= o.start < line.end())
+        return found
 
     def _changes(self, number: Number, around: _Around) -> Iterator[Result]:
         """By how many percent something fell or rose, of two numbers of the sentence."""
@@ -299,7 +340,7 @@ class Deriver:
         for rows in around.rows:
             if len(rows) <= 2:
                 yield [t for row in rows for t in _of_row(row)], [*around.sentence, *near]
-        few = [term for term, _ in self._few_numbers()]
+        few = [term for term, words in self._few_numbers() if _may_add_to(number, term, words)]
         yield [*around.sentence, *around.fields], []
         yield [*around.sentence, *around.fields], near
         yield near, []
@@ -335,6 +376,13 @@ class Deriver:
         return self._few
 
 
+def _may_add_to(number: Number, term: Term, words: Sequence[str]) -> bool:
+    """Whether a number of the conversation may be a part of one: to a price with cents, no bare whole number that nothing calls money."""
+    if not is_money(number.unit) or number.decimals <= 0:
+        return True
+    return term.unit is not None or not term.value.is_integer() or speaks_of_money(words)
+
+
 def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[Result]]:
     """What the named rows give along themselves, and against each other or the ends of their columns."""
     unit = number.unit
@@ -348,6 +396,8 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
             terms = [t for t in terms if t.unit is unit] or terms
             if len(terms) >= 3 and len({t.unit for t in terms}) == 1:
                 along.append(Result("sum", sum(t.value for t in terms), f"sum of {terms[0].name} to {terms[-1].name}", tuple(terms)))
+            if significant(number) >= _TELLING_DIGITS and not number.hedged:
+                along.extend(_margins(_of_row(row)))
             for term in terms:
                 column = [n[term.name] for r in row.rows.rows if term.name in (n := flat_numbers(r))]
                 ends.extend(r for end in (max(column), min(column)) for r in _between(term, term._replace(value=end)))
@@ -361,6 +411,15 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
             across.extend(r for name in shared for r in _between(mine[name], other[name]))
         yield across
         yield ends
+
+
+def _margins(terms: Sequence[Term]) -> Iterator[Result]:
+    """So many times the difference of two others of a row: pieces, price and cost."""
+    for count in terms[:_MOST_FIELDS]:
+        for a, b in itertools.combinations([t for t in terms[:_MOST_FIELDS] if t is not count], 2):
+            if agree(a.unit, b.unit) and a.value != b.value:
+                written = f"{count.value:g} * ({a.value:g} - {b.value:g})"
+                yield Result("product", count.value * abs(a.value - b.value), written, (count, a, b))
 
 
 def _shares_of(parts: Sequence[Term], wholes: Sequence[Term]) -> Iterator[Result]:

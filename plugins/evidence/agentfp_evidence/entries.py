@@ -94,6 +94,7 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
         entries.append(Entry("p:" + digits_of(raw), start, end))
         entries.append(Entry(f"i:{raw}", start, end))
         entries.extend(Entry(f"n:{canonical_number(d)}", start, end) for d in re.findall(r"\d{3,}", raw))
+        entries.extend(_year_month(raw, start, end))
     elif mention.kind == "email":
         entries.append(Entry(f"e:{raw}", start, end))
         local, _, domain = raw.partition("@")
@@ -120,10 +121,7 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             for moment in moments_of("stamp", stamp):
                 entries.extend(_of_moment(moment, start, end))
         entries.extend(_lasted(raw, start, end))
-        month = _YEAR_MONTH.fullmatch(raw)
-        if month is not None:
-            entries.append(Entry(f"M:{month['y'] or month['y2']}-{month['m'] or month['m2']}", start, end))
-            entries.append(Entry(f"n:{month['y'] or month['y2']}", start, end, part=True))
+        entries.extend(_year_month(raw, start, end))
         race = _RACE_TIME.fullmatch(raw)
         if race is not None:
             entries.append(Entry(f"n:{canonical_number(f'{60 * int(race[1]) + float(race[2]):.3f}')}", start, end, unit_of("s")))
@@ -136,6 +134,15 @@ def _enter(mention: Mention, text: str, entries: list[Entry], words: list[Word])
             entries.append(Entry(f"h:{nibbles}", start, end))
         else:
             _segments(raw, start, entries, words)
+
+
+def _year_month(raw: str, start: int, end: int) -> Iterator[Entry]:
+    """A month as forms and tables write it: ``2024-01``, ``03/2026``."""
+    month = _YEAR_MONTH.fullmatch(raw)
+    if month is not None:
+        year = month["y"] or month["y2"]
+        yield Entry(f"M:{year}-{month['m'] or month['m2']}", start, end)
+        yield Entry(f"n:{year}", start, end, part=True)
 
 
 def _lasted(raw: str, start: int, end: int) -> Iterator[Entry]:

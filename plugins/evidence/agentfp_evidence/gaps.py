@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agentfp_evidence.context import LABELS, label_around, sentence_around
 from agentfp_evidence.magnitudes import quantum_of
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.reckoning import Result, Term
+from agentfp_evidence.reckoning import NARROW_RISK, Result, Term, first_hit
 from agentfp_evidence.units import PERCENT, agree, is_money
 
 MAX_GAPS = 3
 """Differences among which one is meant."""
+_LEAST_BARE = 2
+"""Digits of a difference that measures nothing."""
+_PAIR = 2
+_MOST_CHANGE = 60
+"""Whole percents of a usual change."""
 _FEW = 12
 """Bare numbers up to here count things, and their changes are a few round percentages."""
 _COMPARES = re.compile(
@@ -36,6 +41,8 @@ def compares(text: str, number: Number) -> bool:
         text: the answer, folded.
         number: the number.
     """
+    if text[number.start] in "+-\u2212" or text[number.start - 1 : number.start] in ("+", "-", "\u2212"):
+        return True
     label = label_around(text, number.start, number.end)
     if LABELS["difference"].search(label) or _COMPARES.search(label):
         return True
@@ -52,7 +59,7 @@ def find_gap(number: Number, groups: Iterable[Sequence[Term]]) -> Result | None:
         number: the number of the answer, called a difference.
         groups: the amounts that may be meant, the likeliest group first.
     """
-    if number.unit is PERCENT or not number.value:
+    if number.unit is PERCENT or not number.value or (number.unit is None and number.digits < _LEAST_BARE):
         return None
     size = abs(number.value)
     near = 0.5 * quantum_of(number) if number.hedged else 1e-9 * size
@@ -76,20 +83,56 @@ def find_change(number: Number, groups: Iterable[Sequence[Term]]) -> Result | No
 
     Args:
         number: so many percent, called a difference.
-        groups: the amounts that may be meant; only those of two say which.
+        groups: the amounts that may be meant, the likeliest group first.
     """
-    size, half = abs(number.value), 0.5 * quantum_of(number) * (1 + 1e-9)
     for group in groups:
-        terms = [t for t in group if t.unit is not PERCENT and not t.counting and t.value]
-        if len(terms) != 2 or terms[0].unit is not terms[1].unit:
+        terms = [t for t in group if t.unit is not PERCENT and not t.counting and t.value][: MAX_GAPS + 1]
+        if number.decimals <= 0 and abs(number.value) > _MOST_CHANGE:
             continue
-        a, b = (abs(t.value) for t in terms)
-        if max(a, b) <= _FEW and terms[0].unit is None:
-            continue
-        for base in dict.fromkeys((a, b)):
-            if a != b and abs(100 * abs(a - b) / base - size) <= half:
-                return Result("percent-change", size, f"100 * ({max(a, b):g} - {min(a, b):g}) / {base:g}", tuple(terms))
+        found = first_hit(number, _changes(terms), max_risk=2 * NARROW_RISK if len(terms) == _PAIR else NARROW_RISK)
+        if found is not None:
+            return found
     return None
+
+
+def _changes(terms: Sequence[Term]) -> Iterator[Result]:
+    for one, other in itertools.combinations(terms, 2):
+        a, b = abs(one.value), abs(other.value)
+        if a == b or one.unit is not other.unit or (max(a, b) <= _FEW and one.unit is None):
+            continue
+        for base in (a, b):
+            yield Result("percent-change", 100 * abs(a - b) / base, f"100 * ({max(a, b):g} - {min(a, b):g}) / {base:g}", (one, other))
+
+
+_PER = re.compile(r"/|\b(?:per|each|apiece|an? [^\W\d_]+|every|average|pro|je|jeweils|par|chacun\w*)\b", re.IGNORECASE)
+_MAX_RATES = 6
+
+
+def find_rate(text: str, number: Number, groups: Iterable[Sequence[Term]]) -> Result | None:
+    """How a number is so much of one amount for each of another, where its label says "per".
+
+    Args:
+        text: the answer, folded.
+        number: the number.
+        groups: the amounts that may be meant, the likeliest group first.
+    """
+    if number.unit is PERCENT or number.digits < _LEAST_RATE or _PER.search(label_around(text, number.start, number.end)) is None:
+        return None
+    half = 0.5 * quantum_of(number) * (1 + 1e-9)
+    for group in groups:
+        rates = [
+            Result("ratio", a.value / b.value, f"{a.value:g} / {b.value:g}", (a, b))
+            for a, b in itertools.permutations(group, 2)
+            if _same_measure(a, number) and b.unit is not number.unit and b.unit is not PERCENT and b.value not in (0, 1)
+        ]
+        hit = next((rate for rate in rates if abs(rate.value - abs(number.value)) <= half), None)
+        if hit is not None and len({round(rate.value, 9) for rate in rates}) <= _MAX_RATES:
+            return hit
+    return None
+
+
+_LEAST_RATE = 3
+"""Digits of a rate that is none by accident."""
 
 
 _REST = re.compile(

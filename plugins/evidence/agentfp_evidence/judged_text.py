@@ -10,7 +10,7 @@ from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import find_aggregate
 from agentfp_evidence.announced import is_announced
 from agentfp_evidence.arithmetic import Operand, contradicts, equation, words_as_counts, work_out
-from agentfp_evidence.context import gives_advice, sentence_around
+from agentfp_evidence.context import gives_advice, is_threshold, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
 from agentfp_evidence.fold import fold, fold_word
@@ -208,6 +208,8 @@ class JudgedText:
                 return unverifiable("advice")
             if number.readings[0] == "0" and _ZERO.match(text, number.start):
                 return unverifiable("zero")
+            if is_threshold(text, number.start, mention.end):
+                return unverifiable("bound")
             found = find_ambiguous(table, number)
             return found or unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
         if mention.kind == "moment":

@@ -34,6 +34,7 @@ _NEAR = 60
 COUNTRIES = word_list("countries")
 _CAMEL = re.compile(r"(?!Ma?c[A-Z]|[DO]['\u2019]|[DL][aeiu][A-Z])[^\W\d_]*[a-z][A-Z]")
 """A word with a capital inside, which names a product or a term of a trade."""
+_FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "herr", "herrn", "frau", "monsieur", "madame", "mme", "mlle"})
 _POLITE = frozenset(
     [
         "dear",
@@ -136,6 +137,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     while words and fold_word(words[0].text) in (_POLITE | TITLES):
         titled = fold_word(words[0].text) in TITLES
         words = words[1:]
+    behind = max((i + 1 for i, w in enumerate(words) if fold_word(w.text) in _FORMS_OF_ADDRESS), default=0)
+    if 0 < behind < len(words):  # "Tag" of "Guten Tag Herr Brandt" is no name
+        words, titled = words[behind:], True
     if not words:
         return None
     start, end = words[0].start, span.end

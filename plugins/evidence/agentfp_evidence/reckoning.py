@@ -148,7 +148,8 @@ def _of_two(a: Term, b: Term, unit: Unit | None, hows: frozenset[str]) -> Iterat
         return
     pair = _in_one_unit(a, b, unit)
     alike = (a.value < 0) == (b.value < 0) or _dimension(a) in _SIGNED
-    if pair is not None and alike and not a.counting and not b.counting:
+    bare = is_money(unit) and any(t.stated and t.unit is None for t in (a, b))  # the answer says what is money
+    if pair is not None and alike and not a.counting and not b.counting and not bare:
         x, y = pair
         if "sum" in hows and min(abs(x), abs(y)) > _TRIFLE * abs(x + y):
             yield Result("sum", x + y, f"{x:g} + {y:g}", (a, b))

@@ -123,7 +123,9 @@ def _span(unit: str, count: int) -> tuple[str, int]:
     return "d", count * _DAYS[unit[0]]
 
 
-def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[datetime.date], said: Sequence[str]) -> Verdict | None:
+def find_end(
+    table: Table, spans: Spans, moment: Moment, stated: Collection[datetime.date], said: Sequence[str], beside: Sequence[datetime.date] = ()
+) -> Verdict | None:
     """A date that is so long after or before another: the end of a term, the last day of a stay, the working day after it.
 
     Args:
@@ -132,6 +134,7 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
         moment: the date.
         stated: grounded dates that the answer states.
         said: the answer's own sentences around the date, whose lengths count too.
+        beside: those of the dates that its sentence states before it.
     """
     if moment.impossible or moment.clock is not None:
         return None
@@ -148,8 +151,10 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
                 date = datetime.date(y, month, day or 0)
             except ValueError:
                 continue
-            for lengths, loosely in ((own, False), (own, True), (everything, False), (everything, True)):
-                found = _ends_near(date, bases, lengths, loosely, back)
+            tries = [(beside, own, False)] if beside else []
+            tries += [(bases, lengths, loosely) for lengths in (own, everything) for loosely in (False, True)]
+            for starts, lengths, loosely in tries:
+                found = _ends_near(date, starts, lengths, loosely, back)
                 share = _MAX_SHARE if lengths is own else _MAX_SHARE_OF_ANY
                 if date in found and len(found) <= share * (2 * _REACH + 1):
                     base, words = found[date]

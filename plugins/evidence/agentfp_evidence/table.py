@@ -17,6 +17,7 @@ from agentfp_evidence.text_tables import apart
 from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+|[a-z][a-z0-9_]*_[a-z0-9_]*")
+_KEY_NUMBER = re.compile(r"(?<!\d)[1-9]\d{1,3}(?!\d)")
 _KEY_CODE = re.compile(r"(?<![a-z0-9])[a-z]+\d+(?![a-z0-9])")
 _NAMING_KEY = re.compile(
     r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch"
@@ -115,6 +116,8 @@ class Table:
         if leaf.is_key and _PLAIN_KEY.fullmatch(text):
             for token in _KEY_CODE.findall(text):
                 self._put(f"i:{token}", Posting(source, leaf.node, part=True))
+            for digits in _KEY_NUMBER.findall(text):  # of the last 90 days, say
+                self._put(f"n:{int(digits)}", Posting(source, leaf.node, part=True))
             for word in words_of_key(text):
                 if word not in self.words:
                     self.words[word] = [Posting(source, leaf.node, part=True)]

@@ -48,7 +48,9 @@ def reckon_time(
     if summed is not None:
         return summed
     if moment.dates:
-        return find_end(ladder.table, ladder.spans, moment, _dates(ladder.table, stated), [text[max(0, first - _CONTEXT) : last]])
+        before = [m for mention_ in sure if first <= mention_.start < mention.start for m in mention_.moments]
+        said = [text[max(0, first - _CONTEXT) : last]]
+        return find_end(ladder.table, ladder.spans, moment, _dates(ladder.table, stated), said, _dates(ladder.table, before))
     if names_an_end(text[max(first, mention.start - _BEFORE) : mention.start]):
         clocks = [m.clock for m in stated if m.clock is not None]
         lengths = [o for o in operands if o.unit is not None and o.unit.dimension == "time"]

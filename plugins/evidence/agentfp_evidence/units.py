@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -124,6 +125,7 @@ PERCENT = _EXACT["%"]
 _KEY_UNITS = word_list("key_units")
 _OF_KEY = {name: unit for name in _KEY_UNITS for symbol, unit in (*_EXACT.items(), *_WORDS.items()) if symbol.lower() == name}
 _MONEY_MARK = "money "
+_LENGTHS = re.compile(r"(?:distance|dist|length|height|width|depth|altitude|elevation|radius|range)$", re.IGNORECASE)
 _LONE = frozenset(name for name in _OF_KEY if len(name) > 3 and name != "second")
 """Keys that are nothing but a unit, and cannot mean anything else."""
 
@@ -152,6 +154,8 @@ def unit_of_key(key: str) -> Unit | None:
         tail = tail[at:]
     elif not head and tail not in _LONE:
         return None  # "min" alone is a minimum
+    if tail == "m" and _LENGTHS.search(head) is not None:
+        return _WORDS["metres"]
     return _OF_KEY.get(tail.lower())
 
 
