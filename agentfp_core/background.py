@@ -57,6 +57,7 @@ class BackgroundWorker(Generic[T]):
         capacity: items that may wait; beyond it the oldest is dropped and counted.
         batch: the most items of one batch; so many are delivered at once.
         seconds: how long the first item of a batch waits for others.
+        weight: as much of what ``put`` is told of each item makes a batch that waits no longer.
         on_error: is handed each failure and the number of items that it cost, on the thread. The first, second, fourth, ... failure is
             logged besides, without the words of the error.
         idle_seconds: after so long without items the thread ends, so that a worker nobody uses any more can go; the next item starts one.
@@ -73,7 +74,8 @@ class BackgroundWorker(Generic[T]):
         capacity: int = 10_000,
         batch: int = 100,
         seconds: float = 0.0,
-        on_error: Callable[[Exception, int], Any] | None = None,
+        weight: int | None = None,
+        on_error: Callable[[Any, int], Any] | None = None,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         if capacity < 1 or batch < 1 or not seconds >= 0:
@@ -83,6 +85,7 @@ class BackgroundWorker(Generic[T]):
         self._capacity = capacity
         self._batch = min(batch, capacity)
         self._seconds = seconds
+        self._enough = weight
         self._on_error = on_error
         self._idle_seconds = idle_seconds
         self._at_exit = False
@@ -96,7 +99,7 @@ class BackgroundWorker(Generic[T]):
         self._accepted = self._done = self._failed = self._dropped = self._told = self._failures = self._high_water = 0
         self._last_error: str | None = None
         self._asleep = self._closing = self._urgent = False
-        self._hurried = 0
+        self._hurried = self._weight = 0
         self._taken: tuple[int, int] | None = None
 
     @property
@@ -107,8 +110,13 @@ class BackgroundWorker(Generic[T]):
             waiting = len(self._queue) + (self._taken[1] if self._taken else 0)
             return WorkerStats(self._accepted, self._done, self._failed, self._dropped, waiting, self._high_water, self._last_error)
 
-    def put(self, item: T) -> None:
-        """Hand an item over. Waits for nothing but the queue's lock, from whatever thread it is called."""
+    def put(self, item: T, weight: int = 0) -> None:
+        """Hand an item over. Waits for nothing but the queue's lock, from whatever thread it is called.
+
+        Args:
+            item: the item.
+            weight: how much it adds to a batch.
+        """
         self._see_fork()
         with self._changed:
             queue = self._queue
@@ -117,11 +125,12 @@ class BackgroundWorker(Generic[T]):
                 queue.popleft()
                 self._dropped += 1
             queue.append(item)
+            self._weight += weight
             if len(queue) > self._high_water:
                 self._high_water = len(queue)
             if self._thread is None:
                 self._start()
-            elif self._asleep and (len(queue) == 1 or len(queue) >= self._batch):
+            elif self._asleep and (len(queue) == 1 or self._is_full):
                 self._changed.notify_all()
 
     def hurry(self) -> None:
@@ -174,7 +183,7 @@ class BackgroundWorker(Generic[T]):
             thread.join(seconds)
         return ended
 
-    def report(self, error: Exception, count: int, why: str | None = None) -> None:
+    def report(self, error: BaseException, count: int, why: str | None = None) -> None:
         """Tell of a failure: to ``on_error``, in ``stats`` and, the first, second, fourth, ... time, in the log.
 
         For ``work`` that gives the number of lost items and has an error for them.
@@ -205,6 +214,11 @@ class BackgroundWorker(Generic[T]):
         """All items up to this one, by the order in which they came, are settled."""
         return (self._taken[0] if self._taken else self._accepted - len(self._queue)) if self._queue or self._taken else self._accepted
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether what waits is a batch."""
+        return len(self._queue) >= self._batch or (self._enough is not None and self._weight >= self._enough)
+
     def _start(self) -> None:
         self._closing = False
         self._thread = threading.Thread(target=self._run, name=f"agentfp-{self._name}", daemon=True)
@@ -226,10 +240,10 @@ class BackgroundWorker(Generic[T]):
     def _run(self) -> None:
         while (batch := self._next()) is not None:
             items, untold = batch
-            error: Exception | None = None
+            error: BaseException | None = None
             try:
                 lost = self._work(items, untold) or 0
-            except Exception as raised:  # a batch that cannot be delivered is lost; the next one may do better
+            except BaseException as raised:  # also one that would end the thread: the batch is lost, and the next one may do better
                 error, lost = raised, len(items)
             if error is not None:
                 self.report(error, lost)
@@ -255,6 +269,7 @@ class BackgroundWorker(Generic[T]):
             items = [queue.popleft() for _ in range(min(self._batch, len(queue)))]
             self._taken = (first, len(items))
             self._urgent = self._urgent and bool(queue)
+            self._weight = 0
             return items, self._dropped - self._told
 
     def _wait(self) -> None:
@@ -264,7 +279,7 @@ class BackgroundWorker(Generic[T]):
             if not self._changed.wait(self._idle_seconds):
                 return
         until = time.monotonic() + self._seconds
-        while len(self._queue) < self._batch and not (self._hurried or self._urgent or self._closing):
+        while not self._is_full and not (self._hurried or self._urgent or self._closing):
             left = until - time.monotonic()
             if left <= 0:
                 break

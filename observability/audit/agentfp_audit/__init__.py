@@ -11,7 +11,7 @@ from agentfp_audit.log import AuditLog
 from agentfp_audit.plugin import Audit
 from agentfp_audit.signing import Ed25519Checker, Ed25519Signer, HmacKey, checker_of, signer_of
 from agentfp_audit.verifying import AuditVerdict, verify_audit
-from agentfp_audit.worker import AuditStats
+from agentfp_audit.writer import AuditStats
 
 __all__ = [
     "Audit",

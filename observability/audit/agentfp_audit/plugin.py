@@ -16,7 +16,7 @@ from agentfp_audit.chain import GENESIS
 from agentfp_audit.errors import AuditError
 from agentfp_audit.log import LIBRARY, AuditLog, Entry
 from agentfp_audit.signing import signer_of
-from agentfp_audit.worker import AuditStats, Worker
+from agentfp_audit.writer import AuditStats, Item, Writer
 
 ENDED = "agentfp.run.ended"
 
@@ -65,9 +65,9 @@ class Audit(Plugin):
         if path.is_dir():
             raise ConfigError([f"path {str(own.path)!r} is a folder; name a file"])
         self.log = AuditLog(path, signer=signer, fsync=own.fsync, rotate_bytes=own.rotate_bytes, anchor=anchor)
-        self._worker = Worker(self.log, max_queue=own.max_queue)
+        self._writer = Writer(self.log, max_queue=own.max_queue)
         self._verbatim = own.payload_mode == "verbatim"
-        weakref.finalize(self, self._worker.stop)
+        weakref.finalize(self, self._writer.stop)
 
     @property
     def sees_content(self) -> bool:
@@ -88,10 +88,10 @@ class Audit(Plugin):
         if header.run_id not in state:
             state[header.run_id] = True
             entries.insert(0, (GENESIS, event.ts_ns, self._genesis(event), {"run_id": header.run_id, "root_id": header.root_id}))
-        last = event.name == ENDED
-        dropped = self._worker.stats().dropped if last else 0
-        number = self._worker.put(entries, last=last)
-        return self._ended(number, dropped) if last else None
+        is_last = event.name == ENDED
+        dropped = self._writer.stats().dropped if is_last else 0
+        self._writer.put(Item(entries, is_last))
+        return self._ended(dropped) if is_last else None
 
     def _genesis(self, event: ExportedEvent) -> Mapping[str, Any]:
         header, own = event.header, self.settings
@@ -103,10 +103,10 @@ class Audit(Plugin):
                 made[name] = getattr(header, name)
         return made
 
-    async def _ended(self, number: int, dropped: int) -> None:
+    async def _ended(self, dropped: int) -> None:
         seconds = self.settings.wait_seconds
-        in_time = await anyio.to_thread.run_sync(self._worker.wait, number, seconds, abandon_on_cancel=True)
-        stats = self._worker.stats()
+        in_time = await anyio.to_thread.run_sync(self._writer.wait, seconds, abandon_on_cancel=True)
+        stats = self._writer.stats()
         if stats.dropped > dropped:
             raise AuditError(f"{stats.dropped - dropped} events are not in the audit log: {stats.last_error}")
         if not in_time:
@@ -115,9 +115,9 @@ class Audit(Plugin):
     @hookimpl
     def close(self) -> None:
         """Write what waits, and seal the log."""
-        self._worker.stop()
+        self._writer.stop()
 
     @property
     def stats(self) -> AuditStats:
         """What became of the events of all runs up to now."""
-        return self._worker.stats()
+        return self._writer.stats()

@@ -5,7 +5,6 @@ from agentfp_console.event_log import EventLog
 from agentfp_console.reading import EventReader, read_events
 from agentfp_console.status_line import StatusLine
 from agentfp_console.thinking import Status, ThinkingState
-from agentfp_console.worker import WorkerStats
 
 __all__ = [
     "EventFile",
@@ -14,6 +13,5 @@ __all__ = [
     "Status",
     "StatusLine",
     "ThinkingState",
-    "WorkerStats",
     "read_events",
 ]

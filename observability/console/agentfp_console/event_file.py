@@ -13,9 +13,8 @@ from typing import Any, Literal
 import anyio.to_thread
 import pydantic
 
-from agentfp.plugin import ConfigError, ExportedEvent, Payload, Plugin, Registry, event_meta, hookimpl
+from agentfp.plugin import BackgroundWorker, ConfigError, ExportedEvent, Payload, Plugin, Registry, WorkerStats, event_meta, hookimpl
 from agentfp_console.shapes import Chosen, check
-from agentfp_console.worker import Worker, WorkerStats
 
 DROPPED = "agentfp.console.dropped"
 
@@ -65,11 +64,11 @@ class EventFile(Plugin):
         super().__init__(settings, **values)
         chosen = self.settings
         self._file = LineFile(chosen.path.expanduser(), chosen.max_bytes, chosen.keep, fsync=chosen.fsync == "batch")
-        self._worker = Worker(
+        self._worker: BackgroundWorker[ExportedEvent] = BackgroundWorker(
             self._work,
             self.name,
             capacity=chosen.max_queue,
-            batch=min(chosen.batch, chosen.max_queue),
+            batch=chosen.batch,
             weight=chosen.batch_chars,
             seconds=chosen.batch_seconds,
             on_error=chosen.on_error,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +10,8 @@ from typing import Any
 import anyio.to_thread
 import pydantic
 
-from agentfp.plugin import ExportedEvent, Plugin, Registry, event_meta, hookimpl
+from agentfp.plugin import BackgroundWorker, ExportedEvent, Plugin, Registry, WorkerStats, event_meta, hookimpl
 from agentfp_console.shapes import Chosen, check, domain_of
-from agentfp_console.worker import Worker, WorkerStats
 
 LEVELS: Mapping[str, int] = {
     "agentfp.error.fatal": logging.ERROR,
@@ -85,7 +85,8 @@ class EventLog(Plugin):
         logger = self.settings.logger
         self._logger = logging.getLogger(logger) if isinstance(logger, str) else logger
         self._write = self._stdlib if isinstance(self._logger, (logging.Logger, logging.LoggerAdapter)) else self._structlog
-        self._worker = Worker(self._work, self.name, capacity=self.settings.max_queue)
+        self._untold = 0
+        self._worker: BackgroundWorker[ExportedEvent] = BackgroundWorker(self._work, self.name, capacity=self.settings.max_queue)
 
     @property
     def stats(self) -> WorkerStats:
@@ -118,23 +119,24 @@ class EventLog(Plugin):
 
     # --- on the thread -----------------------------------------------------------------------------------------------------------
 
-    def _work(self, events: list[ExportedEvent], dropped: int) -> None:
-        failures: list[Exception] = []
-        if dropped:
-            try:
-                self._write(logging.WARNING, DROPPED, {"count": dropped}, None)
-            except Exception as error:
-                failures.append(error)
+    def _work(self, events: list[ExportedEvent], dropped: int) -> int:
+        failures: list[BaseException] = []
+        self._untold += dropped
+        if self._untold:
+            with contextlib.suppress(Exception):  # it is told with the next batch then
+                self._write(logging.WARNING, DROPPED, {"count": self._untold}, None)
+                self._untold = 0
         for event in events:
             fields = {**event.data, **event_meta(event)}
             if event.name == "agentfp.agent.run_configured":
                 fields["content"] = self.settings.content
             try:
                 self._write(self._level(event.name), event.name, fields, event.ts_ns)
-            except Exception as error:  # the next line may do better
+            except BaseException as error:  # a handler's own; the next line may do better
                 failures.append(error)
         if failures:
-            raise failures[0]
+            self._worker.report(failures[0], len(failures))
+        return len(failures)
 
     def _level(self, name: str) -> int:
         levels = self.settings.levels

@@ -216,4 +216,4 @@ async def test_the_command(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_the_plugin_keeps_the_rules_of_plugins(tmp_path: Path) -> None:
-    check_plugin(Audit(path=tmp_path / "audit.jsonl"), may_change=("_worker", "log"))
+    check_plugin(Audit(path=tmp_path / "audit.jsonl"), may_change=("_writer", "log"))
