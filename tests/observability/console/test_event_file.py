@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from agentfp import Agent, ConfigError, Identity, tool
-from agentfp.plugin import Content, Number, Payload, Plugin, Run, event, hookimpl
+from agentfp.plugin import Content, Number, Payload, Plugin, Run, WorkerStats, event, hookimpl
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_console import EventFile, read_events
 from agentfp_console.event_file import LineFile
