@@ -59,7 +59,8 @@ def unmet_needs(needs: Sequence[str], model: Model, tables: Sequence[PriceTable]
         return []
     names = [f"{each.provider}:{each.name}" for each in models]
     known = [name for table in tables if isinstance(table, Mapping) for name in table]
-    at_hand = f" ({nearest(names[0], known)})" if known else ""
+    hints = [nearest(name, known) for name in (names[0], models[0].name)]
+    at_hand = f" ({next((hint for hint in hints if hint.startswith('did')), hints[0])})" if known else ""
     lacking = f"no price is known of {'model' if len(names) == 1 else 'the models'} {', '.join(map(repr, names))}{at_hand}"
     way_out = "state what it costs, 0 where it is free, in the plugin's prices or as prices={...} of the agent"
     return [f"{need} could never work, for {lacking}; {way_out}" for need in needs]
