@@ -27,7 +27,7 @@ from agentfp.plugin import (
     Run,
     hookimpl,
 )
-from agentfp_cost.amounts import dollars, exact
+from agentfp_cost.amounts import amount_in, dollars, exact
 from agentfp_cost.errors import BudgetSpentError, PriceFileError, SpenderUnknownError
 from agentfp_cost.events import Action, BudgetAllowed, BudgetBlind, BudgetCrossed, BudgetProjected, Charged, Scope
 from agentfp_cost.ledger import READ, TurnBudget
@@ -53,7 +53,7 @@ class Cost(Plugin):
         prices: str | Path | Mapping[str, Any] | None = None
         """A TOML file of prices, relative to the working directory, or data in its form. What it does not know costs what the provider
         states."""
-        usd: Decimal | None = pydantic.Field(default=None, gt=0, allow_inf_nan=False)
+        usd: Decimal | None = None
         """Dollars that may be spent."""
         scope: Scope = "run"
         """Whose budget it is: of each turn (`run`), of a session, or of a principal. The last two need a store."""
@@ -66,6 +66,15 @@ class Cost(Plugin):
         """Tell before a call that it would spend more than there is, if it is like the last one."""
         store: str | Any = "memory"
         """Where it is kept what was spent: `memory`, `sqlite:PATH`, or a store of your own."""
+
+        @pydantic.field_validator("usd", mode="before")
+        @classmethod
+        def _above_nothing(cls, given: Any) -> Decimal | None:
+            amount = None if given is None else amount_in(given)
+            if given is not None and not amount:
+                msg = f"must be a number of dollars above 0; got {given!r:.60}"
+                raise ValueError(msg)
+            return amount
 
     def __init__(self, settings: Settings | None = None, **values: Any) -> None:
         super().__init__(settings, **values)

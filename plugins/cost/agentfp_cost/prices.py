@@ -74,11 +74,12 @@ class PriceFile(Mapping[str, Prices]):
         try:
             with where.open("rb") as file:
                 content = file.read(_MOST + 1)
-            if len(content) > _MOST:
-                raise PriceFileError(f"{str(path)!r} is larger than {_MOST // 1_000_000} MB, so it is no file of prices")
-            data = tomllib.loads(content.decode("utf-8"), parse_float=Decimal)
+            data = None if len(content) > _MOST else tomllib.loads(content.decode("utf-8"), parse_float=Decimal)
         except (OSError, ValueError, ArithmeticError, RecursionError) as error:  # of TOML as of text; Decimal has limits of its own
-            raise PriceFileError(f"the prices in {str(path)!r} cannot be read: {type(error).__name__} {error}") from error
+            why = str(error) if isinstance(error, (OSError, ValueError)) else type(error).__name__
+            raise PriceFileError(f"the prices in {str(path)!r} cannot be read: {why}") from error
+        if data is None:
+            raise PriceFileError(f"{str(path)!r} is larger than {_MOST // 1_000_000} MB, so it is no file of prices")
         return cls.of(data, source=str(path))
 
     @classmethod
