@@ -50,7 +50,7 @@ class Cost(Plugin):
     class Settings(Plugin.Settings):
         """Settings of prices and budget."""
 
-        prices: str | Path | Mapping[str, Any] | None = None
+        prices: str | Path | pydantic.InstanceOf[PriceFile] | Mapping[str, Any] | None = None
         """A TOML file of prices, relative to the working directory, or data in its form. What it does not know costs what the provider
         states."""
         usd: Decimal | None = None
