@@ -73,6 +73,8 @@ def cost(
     shared = sum(len(report.calls) for report in reports.values()) - len(whole.calls)
     if shared:
         note(f"{counted(shared)} in more than one of the files; counted once")
+    if not whole.calls:
+        note("no call of a model stands in what was read", "yellow")
     if whole.unpriced_calls and whole.total_usd is not None:
         note(f"not in any sum: {counted(whole.unpriced_calls)} without a known price", "yellow")
     elif whole.total.calls and whole.total_usd is None:

@@ -50,7 +50,7 @@ class Cost(Plugin):
     class Settings(Plugin.Settings):
         """Settings of prices and budget."""
 
-        prices: str | Path | pydantic.InstanceOf[PriceFile] | Mapping[str, Any] | None = None
+        prices: str | Path | Mapping[str, Any] | None = None
         """A TOML file of prices, relative to the working directory, or data in its form. What it does not know costs what the provider
         states."""
         usd: Decimal | None = None
@@ -66,6 +66,11 @@ class Cost(Plugin):
         """Tell before a call that it would spend more than there is, if it is like the last one."""
         store: str | Any = "memory"
         """Where it is kept what was spent: `memory`, `sqlite:PATH`, or a store of your own."""
+
+        @pydantic.field_validator("prices", mode="wrap")
+        @classmethod
+        def _at_hand(cls, given: Any, otherwise: pydantic.ValidatorFunctionWrapHandler) -> Any:
+            return given if isinstance(given, PriceFile) else otherwise(given)
 
         @pydantic.field_validator("usd", mode="before")
         @classmethod
