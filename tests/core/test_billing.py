@@ -17,7 +17,7 @@ from tests.core.running import PLAIN, ScriptedModel, answering, call, check_reco
 
 pytestmark = pytest.mark.anyio
 
-VECTORS = {"provider": "acme", "model": "vectors", "purpose": "embed"}
+VECTORS: dict[str, Any] = {"provider": "acme", "model": "vectors", "purpose": "embed"}
 PRICES = {"script": Prices(Decimal(1), Decimal(1)), "acme:vectors": Prices(embedding=Decimal("0.5"))}
 
 

@@ -122,7 +122,7 @@ def test_a_torn_last_line_is_said(turns: tuple[Path, Path], tmp_path: Path, caps
     assert "no call of a model" in err
 
 
-ODD = [None, True, -1, 0, 10**30, 1.5, "", "NaN", "sNaN", "1e999999999", "-5", "9" * 400, "\u001b[31m", [], {}]
+ODD: list[Any] = [None, True, -1, 0, 10**30, 1.5, "", "NaN", "sNaN", "1e999999999", "-5", "9" * 400, "\u001b[31m", [], {}]
 
 
 @pytest.mark.parametrize("key", ["usd", "cumulative_usd", "input_tokens", "output_tokens", "provider", "model", "duration_ms", "ts"])

@@ -57,7 +57,7 @@ class Shelf(Plugin):
 
 async def test_a_tool_bills_what_the_server_counted(base_url: str, tmp_path: Path) -> None:
     script = [calls("look_up", question="which ports"), says("Ports.")]
-    agent = Agent(model(*script), tools=[look_up], plugins=[Cost(prices=WITH_VECTORS)])
+    agent: Agent[Any, Any] = Agent(model(*script), tools=[look_up], plugins=[Cost(prices=WITH_VECTORS)])
     result = await agent.run("x", deps=base_url)
     assert [message.text for message in result.history if message.role == "tool"] == ["ports and switches"]
     result.record.save(tmp_path / "r.jsonl")
@@ -73,13 +73,13 @@ async def test_a_tool_bills_what_the_server_counted(base_url: str, tmp_path: Pat
 
 
 async def test_a_plugin_bills_before_each_request(base_url: str) -> None:
-    agent = Agent(model(says("Done.")), plugins=[Shelf(), Cost(prices=WITH_VECTORS)])
+    agent: Agent[Any, Any] = Agent(model(says("Done.")), plugins=[Shelf(), Cost(prices=WITH_VECTORS)])
     report = Cost.report(await agent.run("x", deps=base_url))
     assert [(call.purpose, call.usd) for call in report.calls] == [("embed", Decimal("0.002")), ("main", Decimal("0.006"))]
 
 
 async def test_a_recording_is_priced_anew_with_its_embeddings(base_url: str, tmp_path: Path) -> None:
-    agent = Agent(model(says("Done.")), plugins=[Shelf(), Cost(prices=PRICES)])
+    agent: Agent[Any, Any] = Agent(model(says("Done.")), plugins=[Shelf(), Cost(prices=PRICES)])
     result = await agent.run("x", deps=base_url)
     assert (Cost.report(result).unpriced_calls, Cost.report(result).total_usd) == (1, Decimal("0.006"))
     result.record.save(tmp_path / "r.jsonl")
@@ -92,7 +92,7 @@ async def test_a_budget_that_embeddings_cross_ends_the_turn_before_the_next_call
     script = [calls("look_up", question="which ports"), says("never")]
     kept = MemorySpend()
     plugin = Cost(prices=WITH_VECTORS, usd="0.01", on_exceed="halt", scope="session", store=kept)
-    agent = Agent(model(*script), tools=[look_up], plugins=[plugin])
+    agent: Agent[Any, Any] = Agent(model(*script), tools=[look_up], plugins=[plugin])
     result = await agent.run("x", deps=base_url, session_id="s")
     assert result.stopped_early is not None
     assert result.stopped_early.reason == "cost-budget"
@@ -102,7 +102,9 @@ async def test_a_budget_that_embeddings_cross_ends_the_turn_before_the_next_call
 
 async def test_embeddings_of_a_nested_agent_are_told_with_their_path(base_url: str) -> None:
     inner = Agent(model(calls("look_up", question="which ports"), says("Ports.")), tools=[look_up], name="inner")
-    outer = Agent(model(calls("ask", request="b?"), says("b.")), tools=[inner.as_tool("ask", "Asks.")], plugins=[Cost(prices=WITH_VECTORS)])
+    outer: Agent[Any, Any] = Agent(
+        model(calls("ask", request="b?"), says("b.")), tools=[inner.as_tool("ask", "Asks.")], plugins=[Cost(prices=WITH_VECTORS)]
+    )
     result = await outer.run("x", deps=base_url)
     report = Cost.report(result)
     assert [(call.purpose, len(call.path)) for call in report.calls] == [("main", 0), ("main", 0), ("main", 1), ("embed", 1), ("main", 1)]
