@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentfp_core.errors import UsageError, describe_type, nearest
 from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
@@ -14,6 +14,7 @@ from agentfp_core.events.stream import CallFailed, HelperReplied
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.limits import PriceBook, PriceTable
 from agentfp_core.messages import Usage
+from agentfp_core.model import ModelWrapper
 from agentfp_core.prices import EMBED, Prices
 from agentfp_core.retrying import status_of
 from agentfp_core.wellformed import misfit
@@ -38,8 +39,8 @@ def prices_for(run: Run[Any], provider: str, name: str, stated: Prices | None, d
 
 
 def _looked_up(table: PriceTable, provider: str, name: str, day: datetime.date | None) -> Prices | None:
-    if isinstance(table, PriceBook):
-        return table.find(provider, name, day)
+    if hasattr(table, "find"):  # isinstance of a protocol takes longer than all the rest of a bill
+        return cast("PriceBook", table).find(provider, name, day)
     if not isinstance(table, Mapping):
         return table(name)
     prices = table.get(f"{provider}:{name}")
@@ -242,8 +243,9 @@ def bill_failed(run: Run[Any], event: Event | None, payload: CallFailed, model: 
 
 def models_of(model: Model) -> list[Model]:
     """The models that may serve a call: one, or those of the wrappers around them."""
-    inner = getattr(model, "models", None) or [each for each in (getattr(model, "inner", None),) if each is not None]
-    return [found for each in inner for found in models_of(each)] if inner else [model]
+    if not isinstance(model, ModelWrapper):
+        return [model]
+    return [found for each in model.behind for found in models_of(each)]
 
 
 def failed_call(model: Model, error: BaseException) -> CallFailed:

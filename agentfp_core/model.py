@@ -265,6 +265,11 @@ class ModelWrapper:
         self.inner = inner
 
     @property
+    def behind(self) -> Sequence[Model]:
+        """The models that may serve a call."""
+        return (self.inner,)
+
+    @property
     def provider(self) -> str:
         """Provider of the wrapped model."""
         return self.inner.provider

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentfp import Agent, ConfigError, Fallback, Limits, Prices, Retry, RetryPolicy, ToolContext, UsageError
+from agentfp import Agent, CircuitBreaker, ConfigError, Fallback, Limits, Prices, Reliability, Retry, RetryPolicy, ToolContext, UsageError
 from agentfp.events import CallFailed, CostTick, CostUnpriced, HelperReplied, LimitHit
 from agentfp.model import ModelOverloadedError, ModelRequest, Usage
 from agentfp.plugin import Message, Plugin, Registry, Run, hookimpl
@@ -235,6 +235,20 @@ def test_an_agent_whose_models_nobody_knows_a_price_of_is_not_built() -> None:
     Agent(both, plugins=[Budget()], prices={"two": Prices(Decimal(1), Decimal(1))})
     Agent(both, plugins=[Budget()], prices={"two-2026-01-31": Prices(Decimal(1), Decimal(1))})
     Agent(both, plugins=[Budget()], prices=lambda name: Prices(Decimal(1), Decimal(1)))
+
+
+def test_the_models_of_an_agent_are_those_of_its_wrappers_and_nothing_that_only_looks_like_it() -> None:
+    one, two = ScriptedModel(["x"], name="one"), ScriptedModel(["x"], name="two")
+    prices = {"two": Prices(Decimal(1), Decimal(1))}
+    Agent(Reliability(one, fallback=two), plugins=[Budget()], prices=prices)
+    Agent(Retry(CircuitBreaker(Fallback(one, two))), plugins=[Budget()], prices=prices)
+
+    class Lists(ScriptedModel):
+        models = ("text-1", "text-2")
+        inner = "text-3"
+
+    with pytest.raises(ConfigError, match="of model 'scripted:one'"):
+        Agent(Lists(["x"], name="one"), plugins=[Budget()], prices=prices)
 
 
 def _away(name: str) -> Prices:
