@@ -98,12 +98,17 @@ async def test_a_run_and_its_recording_are_priced_by_the_day_of_the_call(
     assert report.total_usd == (440 if day == NEW else None)
 
 
-async def test_a_call_over_midnight_costs_the_same_live_and_priced_anew(prices: PriceFile) -> None:
-    for start in range(0, 1000, 100):
+async def test_a_call_over_midnight_costs_what_it_cost_when_it_began_live_and_priced_anew(prices: PriceFile) -> None:
+    over = 0
+    for start in range(0, 1000, 20):
         begin = datetime.datetime(2025, 12, 31, 23, 59, 59, 1000 * start, datetime.UTC)
         agent = Agent(model(says("Done.", (100, 1))), clock=StepClock(begin, step_ns=40_000_000), plugins=[Cost(prices=prices)])
         result = await agent.run("x")
-        assert Cost.report(result, prices=prices).total_usd == result.cost_usd
+        (ended,) = result.record.events("agentfp.stream.llm_end")
+        (call,) = Cost.report(result).calls
+        over += call.day == OLD and ended.ts_ns >= datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC).timestamp() * 10**9
+        assert Cost.report(result, prices=prices).total_usd == result.cost_usd == (110 if call.day == OLD else 220)
+    assert over
 
 
 async def test_tiers_count_when_a_recording_is_priced_anew(prices: PriceFile) -> None:

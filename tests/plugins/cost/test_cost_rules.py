@@ -124,6 +124,15 @@ async def test_the_next_call_is_told_to_cross_the_budget_before_it_does() -> Non
     assert result.status == "answered"
 
 
+async def test_a_budget_is_projected_to_be_crossed_once_though_every_call_might() -> None:
+    """Each next call is taken to be as large as the last one, and is not."""
+    large = calls("look", (100_000, 0), where="a")
+    smaller = [calls("look", (tokens, 0), where=str(tokens)) for tokens in (99_000, 5_000, 1_000)]
+    result = await agent(large, *smaller, says("Done.", (1, 1)), usd="0.62", project=True).run("x")
+    assert len(result.record.of(BudgetProjected)) == 1
+    assert not result.record.of(BudgetCrossed)
+
+
 @pytest.mark.parametrize(("usd", "told"), [("0.0126", 0), ("0.006", 1), ("0.0059", 0)])
 async def test_nothing_is_projected_that_fits_or_has_happened(usd: str, told: int) -> None:
     script = [calls("look", where="a"), says("Done.", (1, 1))]
