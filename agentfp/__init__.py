@@ -100,8 +100,9 @@ if TYPE_CHECKING:
     from agentfp_core.limits import Limits
     from agentfp_core.llm_call import LLMCall
     from agentfp_core.messages import DocumentPart, History, ImagePart, Message, StopReason, ThinkingBlock, ToolCall, Usage
-    from agentfp_core.model import ModelSettings, Prices
+    from agentfp_core.model import ModelSettings
     from agentfp_core.pause import Pause, Question
+    from agentfp_core.prices import Prices
     from agentfp_core.record import Record
     from agentfp_core.record_file import RecordFile
     from agentfp_core.redaction import RedactionPolicy, conversation_redaction
@@ -210,8 +211,9 @@ _HOMES = {
     "agentfp_core.limits": ("Limits",),
     "agentfp_core.llm_call": ("LLMCall",),
     "agentfp_core.messages": ("DocumentPart", "History", "ImagePart", "Message", "StopReason", "ThinkingBlock", "ToolCall", "Usage"),
-    "agentfp_core.model": ("ModelSettings", "Prices"),
+    "agentfp_core.model": ("ModelSettings",),
     "agentfp_core.pause": ("Pause", "Question"),
+    "agentfp_core.prices": ("Prices",),
     "agentfp_core.record": ("Record",),
     "agentfp_core.record_file": ("RecordFile",),
     "agentfp_core.redaction": ("RedactionPolicy", "conversation_redaction"),

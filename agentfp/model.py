@@ -30,7 +30,6 @@ from agentfp_core.model import (
     ModelResponse,
     ModelSettings,
     ModelWrapper,
-    Prices,
     TextChunk,
     ThinkingChunk,
     ToolSpec,
@@ -39,6 +38,7 @@ from agentfp_core.model import (
 )
 from agentfp_core.model_catalog import ModelCatalog, ModelFacts
 from agentfp_core.omitted import report_foreign_thinking
+from agentfp_core.prices import Prices
 from agentfp_core.provider_requests import lacking, on_loopback, with_extra
 from agentfp_core.settled_marks import settled_marks
 

@@ -12,6 +12,7 @@ from anyio.lowlevel import RunVar
 from typing_extensions import TypeVar
 
 from agentfp_core import defaults
+from agentfp_core.billing import unmet_needs
 from agentfp_core.clock import RandomIds, SystemClock
 from agentfp_core.configure import Registry, raise_problems
 from agentfp_core.conversations import MemoryIndex
@@ -144,12 +145,16 @@ class Blueprint(Generic[Deps, Out]):
         if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
             problems += _misspelt(listeners, self.plugin_set)
         plain, self.tool_sources = split(tools)
-        registry = Registry(name, self.plugin_set, None if self.output is None else self.output.output_type)
+        output_type_of_answers = None if self.output is None else self.output.output_type
+        registry = Registry(name, self.plugin_set, output_type_of_answers, limits if isinstance(limits, Limits) else None)
         registry.problems = problems
         registry.take_tools(plain)
         registry.run_hooks()
         self.price_tables = tuple(table for table in (prices, registry.prices) if table is not None)
+        self.price_needs = tuple(registry.price_needs)
+        self.cost_watches = tuple(registry.cost_watches)
         problems += _unpriced(model, self.limits, self.price_tables)
+        problems += unmet_needs(self.price_needs, model, self.price_tables) if isinstance(model, Model) else []
         self.tools: Mapping[str, Tool[..., Any]] = registry.tools
         self.redact = _policy(redact, self.tools.values())
         self.capabilities = registry.capabilities
@@ -191,9 +196,13 @@ class Blueprint(Generic[Deps, Out]):
 
         Raises:
             ModelNotFoundError: no installed provider has it.
+            ConfigError: a plugin needs to know what it costs, and nobody does.
         """
         if not self._resolved:
-            self._resolved.append(resolve_model(self._model))
+            model = resolve_model(self._model)
+            if problems := unmet_needs(self.price_needs, model, self.price_tables):
+                raise ConfigError(problems)
+            self._resolved.append(model)
         return self._resolved[0]
 
     def thread_limiter(self) -> anyio.CapacityLimiter:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentfp_core.errors import AgentfpError, ConfigError, ReservedArgumentError, ToolNameError
+from agentfp_core.limits import Limits
 from agentfp_core.sisters import to_install
 from agentfp_core.tool_context import ToolContext
 from agentfp_core.tools import Tool
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agentfp_core.run import Run
 
 FilterFactory: TypeAlias = "Callable[[Run[Any]], ReplyFilter]"
+CostWatch: TypeAlias = "Callable[[Run[Any]], None]"
 ToolsCheck: TypeAlias = "Callable[[Mapping[str, Tool[..., Any]]], None]"
 CapabilityFactory: TypeAlias = "Callable[[ToolContext[Any]], Any] | Callable[[ToolContext[Any], Run[Any]], Any]"
 
@@ -29,11 +31,13 @@ class Registry:
     Attributes:
         name: the agent's name, or None.
         output_type: the type that its answers must have; None for text.
+        limits: how far its runs may go, where a run says nothing else.
     """
 
-    def __init__(self, name: str | None, plugins: PluginSet, output_type: Any = None) -> None:
+    def __init__(self, name: str | None, plugins: PluginSet, output_type: Any = None, limits: Limits | None = None) -> None:
         self.name = name
         self.output_type = output_type
+        self.limits = limits or Limits()
         self._plugins = plugins
         self._plugin = "kernel"
         self._tools: dict[str, tuple[Tool[..., Any], str]] = {}
@@ -44,6 +48,8 @@ class Registry:
         self._capability_owner: dict[str, str] = {}
         self.problems: list[AgentfpError | str] = []
         self.prices: PriceTable | None = None
+        self.price_needs: list[str] = []
+        self.cost_watches: list[tuple[str, CostWatch]] = []
 
     # --- reading ---
 
@@ -120,6 +126,25 @@ class Registry:
             self.problem("another plugin states prices already; switch one of them off")
             return
         self.prices = table
+
+    def need_prices(self, what: str) -> None:
+        """Say that something works with what calls cost: an agent of whose models nobody knows a price is not built then.
+
+        Where the model is given by its name, it is looked up and checked when the agent is first used.
+
+        Args:
+            what: what could never work, for the error, such as ``the budget``.
+        """
+        self.price_needs.append(f"plugin {self._plugin!r}: {what}")
+
+    def watch_costs(self, watch: CostWatch) -> None:
+        """Be called whenever a call of a model was billed to a run, priced or not, before anything is done with its reply.
+
+        Args:
+            watch: a function of the run; ``run.cost_usd`` is what the turn cost by then. It may emit events and ask for the end of the
+                turn; one that raises is filed as a failure of the plugin.
+        """
+        self.cost_watches.append((self._plugin, watch))
 
     def when_complete(self, check: ToolsCheck) -> None:
         """Look at the tools once every plugin has contributed its own, wherever it stands in the list.

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.errors import LimitsError
-from agentfp_core.model import Prices
+from agentfp_core.prices import Prices
 
-PriceTable: TypeAlias = Mapping[str, Prices] | Callable[[str], Prices | None]
-"""Prices by ``provider:name`` or name of the model, as a mapping, or by name as a function."""
+
+@runtime_checkable
+class PriceBook(Protocol):
+    """Prices that depend on the day."""
+
+    def find(self, provider: str | None, model: str, day: datetime.date | None = None) -> Prices | None:
+        """Prices of a model.
+
+        Args:
+            provider: name of the provider; None where it is not known.
+            model: name of the model.
+            day: when the call was made, by UTC; the prices that hold last when None.
+        """
+
+
+PriceTable: TypeAlias = PriceBook | Mapping[str, Prices] | Callable[[str], Prices | None]
+"""Prices by ``provider:name`` or name of the model, as a mapping, by name as a function, or such as change from day to day."""
 
 DEFAULT_CAP = 50
 

@@ -5,36 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core import jsontext
 from agentfp_core.errors import ConfigError, nearest
 from agentfp_core.events.base import Payload
 from agentfp_core.messages import Message, StopReason, ThinkingBlock, ToolCall, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices of a model in US dollars per ONE token; ``None`` where unknown. Other numbers are taken as they are written.
-
-    Args:
-        input: of a request's token.
-        output: of a reply's token.
-        cache_read: of a token read from the provider's cache; the input price where None.
-        cache_write: of a token written to it; the input price where None.
-    """
-
-    input: Decimal | None = None
-    output: Decimal | None = None
-    cache_read: Decimal | None = None
-    cache_write: Decimal | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("input", "output", "cache_read", "cache_write"):
-            price: Any = getattr(self, name)
-            if isinstance(price, (int, float)):
-                object.__setattr__(self, name, Decimal(str(price)))
+from agentfp_core.prices import Prices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,6 +263,11 @@ class ModelWrapper:
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
+
+    @property
+    def behind(self) -> Sequence[Model]:
+        """The models that may serve a call."""
+        return (self.inner,)
 
     @property
     def provider(self) -> str:

@@ -12,11 +12,11 @@ from decimal import Decimal
 from typing import Any
 
 from agentfp_core.errors import ConfigError, nearest
-from agentfp_core.model import ModelFeatures, Prices
+from agentfp_core.model import ModelFeatures
+from agentfp_core.prices import KINDS, Prices
 
 _MILLION = Decimal(1_000_000)
 _DATED = re.compile(r"(?:[-@](?:20\d{2}-?\d{2}-?\d{2}|\d{4}|latest|preview))+\Z")
-_PRICES = tuple(f.name for f in dataclasses.fields(Prices))
 _FEATURES = tuple(f.name for f in dataclasses.fields(ModelFeatures) if f.name != "prices")
 
 
@@ -40,7 +40,7 @@ class ModelCatalog(Mapping[str, ModelFacts]):
 
     The file is a JSON object: ``source`` (where its facts were read), ``date`` (when, ISO), ``default`` (the model taken when none is
     named), and ``models``: an id for each, with fields of ``ModelFeatures`` and ``prices`` in dollars per MILLION tokens as text
-    (``input``, ``output``, ``cache_read``, ``cache_write``).
+    (``input``, ``output``, ``cache_read``, ``cache_write``, ``reasoning``, ``embedding``).
 
     Args:
         data: the parsed file.
@@ -81,7 +81,7 @@ class ModelCatalog(Mapping[str, ModelFacts]):
 
     def find(self, name: str) -> ModelFacts | None:
         """The facts of a model: under its own name, or under that name without its date or ``-latest``."""
-        return self._facts.get(name) or self._facts.get(_DATED.sub("", name))
+        return self._facts.get(name) or self._facts.get(undated(name))
 
     def features(self, name: str, usual: ModelFeatures) -> ModelFeatures:
         """The features of a model.
@@ -94,12 +94,17 @@ class ModelCatalog(Mapping[str, ModelFacts]):
         return usual if facts is None else dataclasses.replace(usual, **facts.features, prices=facts.prices)
 
 
+def undated(name: str) -> str:
+    """A model's name without its date, ``-latest`` or ``-preview``."""
+    return _DATED.sub("", name)
+
+
 def _facts(name: str, entry: Mapping[str, Any], problems: list[str]) -> ModelFacts:
     features = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items() if key in _FEATURES}
     problems += [f"model {name!r} has no {key!r}; {nearest(key, _FEATURES)}" for key in entry if key not in (*_FEATURES, "prices")]
     stated = entry.get("prices")
     if stated is None:
         return ModelFacts(name, features)
-    problems += [f"prices of {name!r} have no {key!r}; {nearest(key, _PRICES)}" for key in stated if key not in _PRICES]
-    prices = Prices(**{key: Decimal(str(value)) / _MILLION for key, value in stated.items() if key in _PRICES})
-    return ModelFacts(name, features, prices)
+    problems += [f"prices of {name!r} have no {key!r}; {nearest(key, KINDS)}" for key in stated if key not in KINDS]
+    amounts: dict[str, Any] = {key: Decimal(str(value)) / _MILLION for key, value in stated.items() if key in KINDS}
+    return ModelFacts(name, features, Prices(**amounts))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentfp_core.asks import PendingAsk
 from agentfp_core.billing import check_crossed
 from agentfp_core.errors import ToolError
-from agentfp_core.events.cost import CostTick
+from agentfp_core.events.cost import CostTick, CostUnpriced
 from agentfp_core.events.stream import HelperReplied
 from agentfp_core.execute import ChildPaused
 from agentfp_core.jsontext import canonical
@@ -72,8 +72,8 @@ async def _run_nested(agent: Agent[Any, Any], parent: Run[Any], call_id: str, re
     answers = parent.child_answers.pop(call_id, None)
     earlier = parent.record.children.get(call_id)
     before = RunState(parent.root_id) if answers is None or earlier is None else RunState.of(earlier)
-    call = CallOptions(deps=deps, journal=parent.journal, limits=_limits_left(agent.limits, parent, before.usage, before.usd))
-    spent = (before.usage, before.usd or Decimal(0))
+    call = CallOptions(deps=deps, journal=parent.journal, limits=_limits_left(agent, parent, before.usage, before.usd))
+    spent = (before.usage, before.usd or Decimal(0), before.unpriced)
     try:
         if answers is not None and earlier is not None:
             result = await resume(agent, Pause.of(earlier, before), answers, call, parent=parent)
@@ -83,9 +83,9 @@ async def _run_nested(agent: Agent[Any, Any], parent: Run[Any], call_id: str, re
         broken = parent.record.children.get(call_id)
         if broken is not None and broken is not earlier:
             state = RunState.of(broken)
-            _add_up(parent, agent, state.usage, state.usd, *spent)
+            _add_up(parent, agent, state.usage, state.usd, state.unpriced, *spent)
         raise
-    _add_up(parent, agent, result.usage, result.cost_usd, *spent)
+    _add_up(parent, agent, result.usage, result.cost_usd, result._unpriced, *spent)
     if result.pause is not None:
         raise ChildPaused([_passed_on(result.pause, index, call_id) for index in range(len(result.pause.questions))])
     if result.status == "refused":
@@ -106,14 +106,14 @@ def _passed_on(pause: Pause, index: int, call_id: str) -> PendingAsk:
     return PendingAsk(asked.plugin, field, call_id, context, asked.component, left, (call_id, *asked.path), asked.id, asked.tool)
 
 
-def _limits_left(own: Limits, parent: Run[Any], before: Usage, usd_before: Decimal | None) -> Limits:
+def _limits_left(agent: Agent[Any, Any], parent: Run[Any], before: Usage, usd_before: Decimal | None) -> Limits:
     """The nested run may spend what it may, and no more than the parent has left on top of what it used before a pause."""
     changes: dict[str, Any] = {}
-    outer, state = parent.limits, parent.state
+    own, outer, state = agent.limits, parent.limits, parent.state
     if outer.tokens is not None:
         left = max(outer.tokens - state.usage.total, 1) + before.total
         changes["tokens"] = left if own.tokens is None else min(left, own.tokens)
-    if outer.usd is not None:
+    if outer.usd is not None and (agent.price_tables or agent.model.features.prices is not None):
         money = max(Decimal(str(outer.usd)) - (state.usd or Decimal(0)), Decimal("0.000001")) + (usd_before or Decimal(0))
         changes["usd"] = money if own.usd is None else min(money, Decimal(str(own.usd)))
         changes["on_usd"] = outer.on_usd if own.usd is None else own.on_usd
@@ -123,7 +123,16 @@ def _limits_left(own: Limits, parent: Run[Any], before: Usage, usd_before: Decim
     return dataclasses.replace(own, **changes) if changes else own
 
 
-def _add_up(parent: Run[Any], agent: Agent[Any, Any], usage: Usage, usd: Decimal | None, before: Usage, usd_before: Decimal) -> None:
+def _add_up(
+    parent: Run[Any],
+    agent: Agent[Any, Any],
+    usage: Usage,
+    usd: Decimal | None,
+    unpriced: int,
+    before: Usage,
+    usd_before: Decimal,
+    unpriced_before: int,
+) -> None:
     """Bill the nested leg to the parent."""
     used = _minus(usage, before)
     model = agent.model
@@ -137,6 +146,8 @@ def _add_up(parent: Run[Any], agent: Agent[Any, Any], usage: Usage, usd: Decimal
         spent = usd - usd_before
         total = (parent.state.usd or Decimal(0)) + spent
         parent.emit(CostTick(model.provider, model.name, str(spent), str(total), "nested"), source="kernel")
+    if unpriced > unpriced_before:
+        parent.emit(CostUnpriced(model.provider, model.name, "no-price"), source="kernel")  # what is told is not all
     check_crossed(parent)
 
 

@@ -10,7 +10,7 @@ import pluggy
 import pydantic
 
 from agentfp_core.callables import is_async
-from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, nearest
+from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, likely, nearest
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
 from agentfp_core.sisters import to_install
@@ -129,12 +129,13 @@ def validated(model: type[pydantic.BaseModel], values: Mapping[str, Any], owner:
     except pydantic.ValidationError as error:
         problems = []
         accepted = [field.alias or name for name, field in model.model_fields.items()]
-        for issue in error.errors(include_input=False, include_url=False):
+        for issue in error.errors(include_url=False):
             path = ".".join(map(str, issue["loc"]))
             if issue["type"] == "extra_forbidden":
                 problems.append(f"{owner} has no setting {path!r}; {nearest(path, accepted)}")
-            else:
-                problems.append(f"{owner}: setting {path!r} is refused: {issue['msg']}")
+                continue
+            meant = likely(issue["input"], issue["msg"]) if issue["type"] == "literal_error" else ""
+            problems.append(f"{owner}: setting {path!r} is refused: {issue['msg'].removeprefix('Value error, ')}{meant}")
         raise ConfigError(problems) from error
 
 

@@ -271,10 +271,10 @@ class Record:
         Raises:
             RecordFormatError: the file is no record, of another version, or broken before its last line.
         """
-        from agentfp_core.record_file import open_lines
+        from agentfp_core.record_file import open_lines, unpacked
 
         with open_lines(path) as lines:
-            return cls.from_lines(lines, types=types)
+            return cls.from_lines(unpacked(lines), types=types)
 
     @classmethod
     def from_lines(cls, lines: Iterable[str | bytes | Mapping[str, Any]], *, types: Iterable[type[Payload]] = ()) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -36,16 +37,28 @@ def open_lines(path: str | Path) -> BinaryIO:
     file = Path(path).open("rb")  # noqa: SIM115 - it is the caller's
     head = file.peek(len(XZ))
     if head.startswith(XZ):
-        file.close()
         import lzma
 
-        return cast("BinaryIO", lzma.open(path, "rb"))
+        return _Packed(cast("RawIOBase", lzma.LZMAFile(file)), file)
     if head.startswith(GZIP):
-        file.close()
         import gzip
 
-        return cast("BinaryIO", gzip.open(path, "rb"))
+        return _Packed(cast("RawIOBase", gzip.GzipFile(fileobj=file)), file)
     return file
+
+
+class _Packed(BufferedReader):
+    """What is in a packed file, which is not opened a second time: it may be a pipe."""
+
+    def __init__(self, content: RawIOBase, file: BinaryIO) -> None:
+        super().__init__(content)
+        self._file = file
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._file.close()
 
 
 @contextlib.contextmanager
@@ -63,7 +76,7 @@ def _unpacking() -> Iterator[None]:
         raise
 
 
-def _unpacked(lines: BinaryIO) -> Iterator[bytes]:
+def unpacked(lines: BinaryIO) -> Iterator[bytes]:
     """The lines of a file.
 
     Raises:
@@ -115,7 +128,7 @@ class RecordFile:
         with self.lines() as lines:
             if _first(lines) not in (b"{", b""):
                 raise RecordFormatError("line 1 is not JSON; the file is no record or was damaged")
-            for number, line in enumerate(_unpacked(lines), 1):
+            for number, line in enumerate(unpacked(lines), 1):
                 try:
                     scan.line(number, line)
                 except RecordFormatError as error:

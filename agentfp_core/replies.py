@@ -176,7 +176,7 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
         response, shown = answer, shower.replace(run.mask_text(answer.text))
     response = _masked(run, _with_unique_ids(run, response))
     used = response.usage
-    run.emit(
+    ended = run.emit(
         LlmEnd(
             response.stop.value,
             len(response.tool_calls),
@@ -194,7 +194,8 @@ async def call_model(run: Run[Any], request: ModelRequest, model: Model, *, outp
     )
     if response.thinking:
         run.emit(ThinkingEnd(len(response.thinking), sum(len(block.text) for block in response.thinking)))
-    bill(run, response.by or model, response.model or model.name, used)
+    served = response.by or model
+    bill(run, ended, served.provider, response.model or model.name, used, stated=served.features.prices)
     return Reply(response, shown, shower.held, shower.tokens)
 
 

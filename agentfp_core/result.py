@@ -144,6 +144,7 @@ class RunResult(Generic[Out]):
         self.root_id = head.record.root_id
         self.usage: Usage = state.usage
         self.cost_usd: Decimal | None = state.usd
+        self._unpriced = state.unpriced
         self.pause = pause
         self.error = error
         self.refused_by = refused_by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentfp_core.billing import bill, bill_failure, stop_reason, usage_of
+from agentfp_core.billing import HelperUse, bill_failed, bill_failure, bill_helper, check_purpose, price_now, stop_reason
 from agentfp_core.errors import ModelError, UnknownEventError, UsageError, describe_type, nearest, text_of
 from agentfp_core.events.agent import StopRequested
 from agentfp_core.events.app import AppEvent
@@ -13,7 +13,7 @@ from agentfp_core.events.base import Event, Payload, check_payload
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.events.error import Fatal
 from agentfp_core.events.hook import PluginFailed
-from agentfp_core.events.stream import CallFailed, HelperReplied
+from agentfp_core.events.stream import CallFailed
 from agentfp_core.hook_timer import HookTimer
 from agentfp_core.jsonable import without_surrogates
 from agentfp_core.jsontext import canonical
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from agentfp_core.clock import Clock, Ids
     from agentfp_core.compose import Composer
     from agentfp_core.delivery import Delivery
+    from agentfp_core.events.agent import EarlyReason
     from agentfp_core.hookspecs import OnError
     from agentfp_core.journal import Journal
-    from agentfp_core.limits import Limits
+    from agentfp_core.limits import Limits, PriceTable
     from agentfp_core.listeners import Listeners
     from agentfp_core.messages import History, Usage
     from agentfp_core.model import Model, ModelSettings
     from agentfp_core.plugins import Plugin
+    from agentfp_core.prices import Prices
     from agentfp_core.record import Record
     from agentfp_core.segments import Identity, SegmentHeader
     from agentfp_core.tool_sources import OpenSources
@@ -107,6 +109,7 @@ class Run(Generic[Deps]):
         self.run_id = self.header.run_id
         self.root_id = self.header.root_id
         self.parent = parent
+        self.price_tables: tuple[PriceTable, ...] = agent.price_tables if parent is None else (*agent.price_tables, *parent.price_tables)
         self.journal = journal
         self.tools: Mapping[str, Tool[..., Any]] = agent.tools
         self.sources: OpenSources | None = None
@@ -293,9 +296,9 @@ class Run(Generic[Deps]):
 
     def report(self, payload: Payload) -> None:
         """Take an event of a model, a wrapper or an adapter to the record."""
-        self.emit(payload, source=KERNEL)
+        event = self.emit(payload, source=KERNEL)
         if isinstance(payload, CallFailed):
-            bill(self, self.model, payload.model, usage_of(payload))
+            bill_failed(self, event, payload, self.model)
 
     def params_json(self, *, tools: bool) -> str:
         """The parameters of requests with or without tools, as canonical JSON text; made once each."""
@@ -396,13 +399,14 @@ class Run(Generic[Deps]):
 
     # --- what hooks do ---
 
-    def request_stop(self, reason: str) -> None:
+    def request_stop(self, reason: str, *, limit: EarlyReason = "requested") -> None:
         """End the turn before its next model call, as a limit does.
 
         Args:
             reason: for the record.
+            limit: what ``result.stopped_early`` says, for a plugin that keeps a limit of that kind, such as ``cost-budget``.
         """
-        self.emit(StopRequested(self.source, reason), source=self.source)
+        self.emit(StopRequested(self.source, reason, limit), source=self.source)
 
     def mask_value(self, secret: str, *, on_record: bool = False) -> None:
         """Mask a value in everything that is served about this run: exports, listeners, saved records. Not recorded itself.
@@ -439,8 +443,9 @@ class Run(Generic[Deps]):
 
         Raises:
             ModelError: the call failed.
-            UsageError: a limit of the run was reached before.
+            UsageError: a limit of the run was reached before, or the purpose is no word of a plugin.
         """
+        check_purpose(purpose)
         stopped = stop_reason(self)
         if stopped is not None:
             raise UsageError(f"no more model calls in this turn ({stopped}); check run.limits before a call of your own")
@@ -452,16 +457,51 @@ class Run(Generic[Deps]):
         except ModelError as error:
             bill_failure(self, target, error)
             raise
-        name, used = response.model or target.name, response.usage
+        name, served = response.model or target.name, response.by or target
         elapsed = (self.clock.monotonic_ns() - begun) // 1_000_000
-        self.emit(
-            HelperReplied(
-                plugin, purpose, target.provider, name, elapsed, used.input, used.output, used.cache_read, used.cache_write, used.thinking
-            ),
-            source=plugin,
-        )
-        bill(self, response.by or target, name, used, purpose=purpose)
+        used = HelperUse(plugin, purpose, served.provider, name, response.usage, served.features.prices, elapsed)
+        bill_helper(self, used, source=plugin)
         return response
+
+    def bill(
+        self, usage: Usage, *, provider: str, model: str, purpose: str, prices: Prices | None = None, duration_ms: int = 0
+    ) -> Decimal | None:
+        """File and price what a model used that was called by other means than :meth:`call_model`, such as one of embeddings.
+
+        It counts against the limits, as every call does.
+
+        Args:
+            usage: the tokens that its provider reported; of embeddings the ``input``.
+            provider: who bills it.
+            model: its name.
+            purpose: one word for the record; ``embed`` of a call that turns texts into vectors, which has prices of its own.
+            prices: what it is known to cost, where neither the agent nor a plugin says so.
+            duration_ms: milliseconds that it took.
+
+        Returns:
+            Dollars; None where no price is known.
+
+        Raises:
+            UsageError: an argument cannot be billed, or the run is over.
+        """
+        use = HelperUse.checked(self.source, purpose, provider, model, usage, prices, duration_ms)
+        return bill_helper(self, use, source=self.source)
+
+    def price_of(
+        self, usage: Usage, *, provider: str | None = None, model: str | None = None, purpose: str | None = None
+    ) -> Decimal | None:
+        """What a call would cost now, before it is made.
+
+        Args:
+            usage: its tokens.
+            provider: who would bill it; the provider of the run's model when None.
+            model: its name; the run's own model when None.
+            purpose: what it would be for; see :meth:`bill`.
+
+        Returns:
+            Dollars; None where no price is known.
+        """
+        return price_now(self, usage, provider, model, purpose)
 
     # --- faults of plugins ---
 

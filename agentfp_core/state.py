@@ -29,7 +29,7 @@ from agentfp_core.events.agent import (
 )
 from agentfp_core.events.base import Event
 from agentfp_core.events.context import Blob, Served
-from agentfp_core.events.cost import CostTick, LimitHit
+from agentfp_core.events.cost import CostTick, CostUnpriced, LimitHit
 from agentfp_core.events.hook import VerdictFiled
 from agentfp_core.events.message import MessageAdded, ProposedCall, Thinking
 from agentfp_core.events.pause import PauseAbandoned, PauseAnswered, PauseRequest, PauseResume
@@ -98,6 +98,7 @@ class RunState:
             HelperReplied.event_name: self._usage,
             CallFailed.event_name: self._usage,
             CostTick.event_name: self._cost,
+            CostUnpriced.event_name: self._unpriced,
             LimitHit.event_name: self._limit,
             Blob.event_name: self._blob,
             Served.event_name: self._served,
@@ -158,12 +159,13 @@ class RunState:
         self.iteration = 0
         self._tokens: list[int | None] = [None] * 5
         self.usd: Decimal | None = None
+        self.unpriced = 0
         self.limits_hit: set[str] = set()
         self.early: EarlyReason | None = None
         self.early_iteration = 0
         self.pending_tool_calls = 0
         self.wrap_up_asked = False
-        self.stop_requested = False
+        self.stop_requested: EarlyReason | None = None
         self.completed_iterations = 0
 
     def _reset_turn(self) -> None:
@@ -271,6 +273,9 @@ class RunState:
     def _cost(self, event: Event, payload: CostTick) -> None:
         self.usd = Decimal(payload.cumulative_usd)
 
+    def _unpriced(self, event: Event, payload: CostUnpriced) -> None:
+        self.unpriced += 1
+
     def _limit(self, event: Event, payload: LimitHit) -> None:
         self.limits_hit.add(payload.kind)
 
@@ -330,7 +335,7 @@ class RunState:
             self.served.withdraw(payload.withdraws)
 
     def _stop_requested(self, event: Event, payload: StopRequested) -> None:
-        self.stop_requested = True
+        self.stop_requested = self.stop_requested or payload.limit
 
     def _attempt(self, event: Event, payload: OutputAttempt) -> None:
         self.schema_attempts += 1

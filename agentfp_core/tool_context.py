@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import anyio.from_thread
 
 from agentfp_core import asks, jsontext
+from agentfp_core.billing import HelperUse, bill_helper
 from agentfp_core.errors import CapabilityMissingError, nearest
 from agentfp_core.events.tool import ToolProgress
 from agentfp_core.sessions import SCOPES, tool_session_key
@@ -17,6 +18,8 @@ from agentfp_core.sisters import to_install
 
 if TYPE_CHECKING:
     from agentfp_core.batch import CallView
+    from agentfp_core.messages import Usage
+    from agentfp_core.prices import Prices
     from agentfp_core.run import Run
     from agentfp_core.segments import Identity
     from agentfp_core.sessions import Scope
@@ -138,6 +141,26 @@ class ToolContext(Generic[Deps]):
             data: JSON data.
         """
         self._on_loop(lambda: self._run.emit_app(name, data, call_id=self.call_id, source="tool"))
+
+    def bill(self, usage: Usage, *, provider: str, model: str, purpose: str, prices: Prices | None = None, duration_ms: int = 0) -> None:
+        """File and price what a model used that this call made use of, such as one of embeddings.
+
+        It counts against the limits of the run and stands in what it cost, under its own provider, model and purpose. Nothing is filed
+        any more when the run is over.
+
+        Args:
+            usage: the tokens that its provider reported; of embeddings the ``input``.
+            provider: who bills it.
+            model: its name.
+            purpose: one word for the record; ``embed`` of a call that turns texts into vectors, which has prices of its own.
+            prices: what it is known to cost, where neither the agent nor a plugin says so.
+            duration_ms: milliseconds that it took.
+
+        Raises:
+            UsageError: an argument cannot be billed.
+        """
+        use = HelperUse.checked(self.tool_name, purpose, provider, model, usage, prices, duration_ms)
+        self._on_loop(lambda: bill_helper(self._run, use, source="tool", call_id=self.call_id))
 
     def _on_loop(self, action: Callable[[], Any]) -> None:
         """Run something where the run lives; a sync tool is in a worker thread."""

@@ -22,7 +22,8 @@ from agentfp_core.config.tables import PASSED
 from agentfp_core.errors import AgentfpError, ConfigError, nearest
 from agentfp_core.limits import Limits
 from agentfp_core.listeners import Listeners
-from agentfp_core.model import ModelSettings, Prices
+from agentfp_core.model import ModelSettings
+from agentfp_core.prices import Prices
 from agentfp_core.redaction import RedactionPolicy
 from agentfp_core.tool_sources import ToolSource
 from agentfp_core.tools import Tool
@@ -219,7 +220,7 @@ class Assembly:
     def _prices(self, table: dict[str, Any]) -> dict[str, Prices]:
         made = {}
         for model, row in table.items():
-            amounts: dict[str, Decimal] = {}
+            amounts: dict[str, Any] = {}
             for key, value in row.items():
                 try:
                     amounts[key] = Decimal(str(value))

@@ -15,7 +15,7 @@ from agentfp_core.config.layers import Tree, dotted, spell
 from agentfp_core.config.origin import Problem
 from agentfp_core.config.positions import Path
 from agentfp_core.config.secret import SecretRef
-from agentfp_core.errors import nearest
+from agentfp_core.errors import likely, nearest
 
 SECRETS = (pydantic.SecretStr, pydantic.SecretBytes)
 
@@ -157,7 +157,7 @@ def problems_of(
         if issue["type"] in _WANTED:
             wanted.setdefault(path, {})[_WANTED[issue["type"]]] = None
         else:
-            said.setdefault(path, []).append(_words(issue, path, accepted))
+            said.setdefault(path, []).append(_words(issue, path, accepted, tree.get(path)))
     for path, types_ in wanted.items():
         said.setdefault(path, []).insert(0, f"{spell(path)} must be {' or '.join(types_)}, got {got_type(tree.get(path))}")
     return [
@@ -181,14 +181,15 @@ def _real_path(tree: Tree, base: Path, location: Sequence[str | int]) -> tuple[P
     return path, tagged
 
 
-def _words(issue: Mapping[str, Any], path: Path, accepted: Callable[[Path], Collection[str]]) -> str:
+def _words(issue: Mapping[str, Any], path: Path, accepted: Callable[[Path], Collection[str]], given: Any) -> str:
     if issue["type"] == "extra_forbidden":
         return f"{table_name(path[:-1])} has no {path[-1]!r}; {nearest(str(path[-1]), accepted(path[:-1]))}"
     if issue["type"] == "missing":
         return f"{table_name(path[:-1])} needs {path[-1]!r}; write it there"
     message = str(issue["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if message.startswith("Input should be "):
-        return f"{spell(path)} must be {message.removeprefix('Input should be ')}"
+        meant = likely(given, message) if issue["type"] == "literal_error" else ""
+        return f"{spell(path)} must be {message.removeprefix('Input should be ')}{meant}"
     return f"{spell(path)} is refused: {message[:1].lower()}{message[1:]}"
 
 

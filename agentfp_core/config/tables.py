@@ -52,6 +52,10 @@ class PricesTable(Table):
     """Of a token read from the provider's cache."""
     cache_write: float | str | None = None
     """Of a token written to it."""
+    reasoning: float | str | None = None
+    """Of a reply's token of thinking; the output price when left out."""
+    embedding: float | str | None = None
+    """Of a token of a text that is turned into a vector; the input price when left out."""
 
 
 class RedactTable(Table):

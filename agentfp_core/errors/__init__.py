@@ -3,7 +3,7 @@
 Messages say what happened, to what, and what to do now. They never hold a prompt, an argument value or a secret.
 """
 
-from agentfp_core.errors.base import AgentfpError, describe_type, nearest
+from agentfp_core.errors.base import AgentfpError, describe_type, likely, nearest
 from agentfp_core.errors.ends import (
     AnswerRefusedError,
     MessageDeniedError,
@@ -147,6 +147,7 @@ __all__ = [
     "UsageError",
     "can_resume",
     "describe_type",
+    "likely",
     "nearest",
     "text_of",
 ]

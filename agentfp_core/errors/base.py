@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -21,6 +22,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, names, n=1)
     accepted = ", ".join(repr(name) for name in names[:30]) or "nothing"
     return f"did you mean {close[0]!r}? Accepted: {accepted}" if close else f"Accepted: {accepted}"
+
+
+def likely(word: Any, accepted: str) -> str:
+    """Words that name the likely meant one of some words, to be put behind a sentence that names them all.
+
+    Args:
+        word: what was given.
+        accepted: the accepted ones, quoted, as pydantic lists them.
+
+    Returns:
+        A clause such as ``; did you mean 'port'?``, empty where none is like it.
+    """
+    close = difflib.get_close_matches(word, re.findall(r"'([^']*)'", accepted), n=1) if isinstance(word, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 class AgentfpError(Exception):

@@ -182,10 +182,11 @@ class AnswerNotAssessed(Payload):
 
 @event("agentfp.run.stop_requested")
 class StopRequested(Payload):
-    """A hook asked for the turn to end before its next model call."""
+    """A hook asked for the turn to end before its next model call; ``limit`` says which limit it keeps, where it keeps one."""
 
     by: Name[str]
     reason: Content[str]
+    limit: Name[EarlyReason] = "requested"
 
     def __str__(self) -> str:
         return f"{self.by} asks for the turn to end: {self.reason}"

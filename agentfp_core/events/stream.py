@@ -80,7 +80,7 @@ class Retracted(Payload):
 
 @event("agentfp.model.helper_replied")
 class HelperReplied(Payload):
-    """A plugin called a model for its own work; billed to the run."""
+    """A plugin or a tool called a model for its own work; billed to the run. ``plugin`` is who called, and ``call_id`` tells a tool's."""
 
     plugin: Name[str]
     purpose: Name[str]
@@ -94,4 +94,4 @@ class HelperReplied(Payload):
     thinking_tokens: Number[int | None] = None
 
     def __str__(self) -> str:
-        return f"plugin {self.plugin} asked {self.provider}:{self.model} ({self.purpose}), {self.duration_ms} ms"
+        return f"{self.plugin} asked {self.provider}:{self.model} ({self.purpose}), {self.duration_ms} ms"

@@ -32,6 +32,11 @@ class Fallback(ModelWrapper):
         self._features = shared_features([model.features for model in self.models])
 
     @property
+    def behind(self) -> Sequence[Model]:
+        """Any of them."""
+        return self.models
+
+    @property
     def features(self) -> ModelFeatures:
         """What all models have in common."""
         return self._features

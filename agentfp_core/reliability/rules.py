@@ -107,6 +107,11 @@ class Reliability(ModelWrapper):
         self._features = shared_features([model.features for model in everyone])
 
     @property
+    def behind(self) -> Sequence[Model]:
+        """Any of them, the last resort too."""
+        return (*self.models, *([] if self.fallback is None else [self.fallback]))
+
+    @property
     def features(self) -> ModelFeatures:
         """What all models have in common."""
         return self._features

@@ -26,8 +26,8 @@ from agentfp_core.testing.subject import Ran, Subject, let_others
 NOON = datetime.datetime(2030, 1, 1, 12, tzinfo=datetime.UTC)
 NIGHT = datetime.datetime(2030, 1, 6, 3, tzinfo=datetime.UTC)
 """A Tuesday at noon and a Sunday at night: a plugin that looks at the clock takes both of its ways."""
-BEHALF = ("agentfp.message.added", "agentfp.model.helper_replied", "agentfp.cost.*")
-"""What the kernel files in a plugin's name: messages it delivers, and its own model calls with their cost."""
+BEHALF = ("agentfp.message.added", "agentfp.model.helper_replied", "agentfp.run.stop_requested", "agentfp.cost.*")
+"""What the kernel files in a plugin's name: messages it delivers, its own model calls with their cost, its wish for the turn to end."""
 TOGETHER_SECONDS = 0.5
 
 

@@ -8,7 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from agentfp_core.agent import Agent, _overrides
-from agentfp_core.model import Model, Prices
+from agentfp_core.billing import unmet_needs
+from agentfp_core.model import Model
+from agentfp_core.prices import Prices
 
 
 @contextmanager
@@ -52,7 +54,11 @@ def override(agent: Agent[Any, Any], *, model: Model | str | None = None, **chan
 
 
 def _free(agent: Agent[Any, Any], model: Model | str) -> dict[str, Any]:
-    """A limit in dollars needs prices, and a stand-in has none: it costs nothing."""
-    if agent.limits.usd is None or agent.prices is not None or isinstance(model, str) or model.features.prices is not None:
+    """What limits dollars needs prices, and a stand-in has none: it costs nothing."""
+    if isinstance(model, str) or model.features.prices is not None:
         return {}
-    return {"prices": {model.name: Prices(Decimal(0), Decimal(0))}}
+    given = {} if agent.prices is None else agent.prices
+    needed = (agent.limits.usd is not None and not given) or unmet_needs(agent.price_needs, model, agent.price_tables)
+    if not needed or not isinstance(given, dict):
+        return {}
+    return {"prices": {**given, model.name: Prices(Decimal(0), Decimal(0))}}

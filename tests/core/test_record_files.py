@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
+import lzma
+import os
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -251,3 +255,29 @@ async def test_a_stray_text_in_a_checkpoint_is_no_torn_line() -> None:
 def test_a_line_that_is_neither_text_nor_an_object_is_told(line: Any) -> None:
     with pytest.raises(RecordFormatError, match=r"line 1 holds a .* where an object belongs"):
         Record.from_lines([line])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+async def test_a_packed_file_that_is_cut_off_is_a_record_error(pack: Any, tmp_path: Path) -> None:
+    packed = pack((await saved(tmp_path)).read_bytes())
+    for cut in (0, 40, len(packed) // 2, 1):
+        path = tmp_path / f"cut{cut}.jsonl"
+        path.write_bytes(packed[: len(packed) - cut])
+        if cut:
+            with pytest.raises(RecordFormatError, match="cannot be unpacked to its end"):
+                Record.load(path)
+        else:
+            assert len(Record.load(path)) > 1
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bytes])
+async def test_a_record_may_come_through_a_pipe(pack: Any, tmp_path: Path) -> None:
+    """A pipe can be read once only, packed or not."""
+    path = await saved(tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(pack(path.read_bytes())))
+    writer.start()
+    loaded = Record.load(pipe)
+    writer.join()
+    assert list(loaded) == list(Record.load(path))

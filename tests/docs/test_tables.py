@@ -63,8 +63,10 @@ NAMES: dict[str, Callable[[], set[str]]] = {
     "checks": lambda: set(check_plugin(Quiet).checks),
     "commands": lambda: {*BUILT_IN, *NOT_INSTALLED},
     "RequestDraft": lambda: _public(RequestDraft, without="call messages tools pieces model"),
-    "Registry": lambda: (_public(Registry) | {"name", "output_type"}) - {"take_tools", "run_hooks", "check"},
-    "Run": lambda: {"cache", "emit", "memo", "scratch", "options", "call_model", "request_stop", "mask_value", "text_mask"},
+    "Registry": lambda: (_public(Registry) | {"name", "output_type", "limits"}) - {"take_tools", "run_hooks", "check"},
+    "Run": lambda: {
+        *("emit", "memo", "scratch", "cache", "options", "call_model", "bill", "price_of", "request_stop", "mask_value", "text_mask")
+    },
 }
 """For each label, the names that the first cells of its table must hold."""
 

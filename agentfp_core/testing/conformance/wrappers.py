@@ -13,7 +13,8 @@ from agentfp_core.errors import ModelBadRequestError
 from agentfp_core.events.base import Payload
 from agentfp_core.events.error import Recovered
 from agentfp_core.messages import StopReason, ThinkingBlock, ToolCall, Usage
-from agentfp_core.model import Model, ModelChunk, ModelFeatures, ModelRequest, ModelResponse, ModelSettings, Prices, TextChunk
+from agentfp_core.model import Model, ModelChunk, ModelFeatures, ModelRequest, ModelResponse, ModelSettings, TextChunk
+from agentfp_core.prices import Prices
 from agentfp_core.testing.conformance.asking import TOOLS, ask, request
 from agentfp_core.testing.conformance.base import Checks, ways
 from agentfp_core.testing.conformance.server import PATIENCE

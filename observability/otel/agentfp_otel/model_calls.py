@@ -86,14 +86,15 @@ class ModelCalls:
         if data.get("purpose") == "nested":
             return
         model = data.get("model", "unknown")
+        operation = "embeddings" if data.get("purpose") == "embed" else "chat"
         labels = {
-            names.OPERATION: "chat",
+            names.OPERATION: operation,
             names.PROVIDER: names.provider(data.get("provider", "unknown")),
             names.REQUEST_MODEL: model,
         }
         attributes = {**labels, "agentfp.call.purpose": data.get("purpose", ""), "agentfp.call.plugin": data.get("plugin", "")}
         start_ns = event.ts_ns - data.get("duration_ms", 0) * 1_000_000
-        span = self._place.open(event, "chat", self._kit.names.chat(model), start_ns, attributes, client=True)
+        span = self._place.open(event, "chat", self._kit.names.chat(model, operation), start_ns, attributes, client=True)
         self._count_tokens(span, data)
         self._replied = (span, event.ts_ns, data, labels)
 

@@ -128,9 +128,9 @@ class SpanNames:
         """Of a model call with its tool calls."""
         return f"iteration:{number}" if self.legacy else f"iteration {number}"
 
-    def chat(self, model: str) -> str:
+    def chat(self, model: str, operation: str = "chat") -> str:
         """Of a model call."""
-        return "llm" if self.legacy else f"chat {model}"
+        return "llm" if self.legacy else f"{operation} {model}"
 
     def tool(self, name: str | None) -> str:
         """Of a tool call; None for a name that no tool has."""

@@ -17,7 +17,7 @@ THIRD: Mapping[str, str] = {
     "stream.llm_end.tools": "The model asked for {tools_wanted}.",
     "stream.llm_end.final": "The model gave its answer.",
     "model.call_failed": "A call of {model} failed, and was billed.",
-    "model.helper_replied": "The plugin {plugin} asked a model for its own work ({purpose}).",
+    "model.helper_replied": "{plugin} had a model do work of its own ({purpose}).",
     "tool.dispatched": "{agent} called {tools}.",
     "tool.progress": "{tool} reports on its work.",
     "tool.ended.success": "{tool} returned its result.",

@@ -6,7 +6,7 @@ stores of what has been spent: :class:`SpendStore`, :class:`MemorySpend`, :class
 
 from agentfp_cost.calls import BilledCall
 from agentfp_cost.errors import BudgetSpentError, PriceFileError, SpenderUnknownError, SpendStoreError
-from agentfp_cost.events import BudgetAllowed, BudgetBlind, BudgetCrossed, Charged
+from agentfp_cost.events import BudgetAllowed, BudgetBlind, BudgetCrossed, BudgetProjected, Charged
 from agentfp_cost.plugin import Cost
 from agentfp_cost.prices import PriceFile
 from agentfp_cost.report import CostLine, CostReport, report_of
@@ -17,6 +17,7 @@ __all__ = [
     "BudgetAllowed",
     "BudgetBlind",
     "BudgetCrossed",
+    "BudgetProjected",
     "BudgetSpentError",
     "Charged",
     "Cost",

@@ -1,30 +1,31 @@
-"""Amounts of dollars: of a call, and as text."""
+"""Amounts of dollars: read from text that may come from anywhere, and written as text."""
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
 
-from agentfp.model import Prices
-from agentfp.plugin import Usage
+_PLACES = Decimal("1e-9")
+_WIDE = Context(prec=100)
+_DIGITS = 15
+"""Digits before the point that an amount has at most, and five times as many behind it; what has more is no amount of money."""
 
 
-def amount_of(usage: Usage, prices: Prices) -> Decimal | None:
-    """Dollars of a call; None when tokens or prices are not known.
-
-    Args:
-        usage: the tokens; ``input`` includes the cached ones, ``output`` those of thinking.
-        prices: per token.
-    """
-    if usage.input is None or usage.output is None or prices.input is None or prices.output is None:
+def amount_in(given: Any) -> Decimal | None:
+    """The amount that a number or a text states; None where it is none from 0, or one that no money has."""
+    if isinstance(given, bool) or not isinstance(given, (int, float, str, Decimal)):
         return None
-    read, write = usage.cache_read or 0, usage.cache_write or 0
-    if min(usage.input, usage.output, read, write) < 0:
-        return None  # no count of tokens: priced, it would make what others cost look cheaper
-    fresh = max(usage.input - read - write, 0)
-    at_read = prices.input if prices.cache_read is None else prices.cache_read
-    at_write = prices.input if prices.cache_write is None else prices.cache_write
-    amount = fresh * prices.input + read * at_read + write * at_write + usage.output * prices.output
-    return amount if amount.is_finite() and amount >= 0 else None
+    if isinstance(given, str) and len(given) > 200:
+        return None
+    try:
+        amount = Decimal(str(given))
+    except (InvalidOperation, ValueError):  # a whole number may have too many digits to be written
+        return None
+    if not amount.is_finite() or amount < 0:
+        return None
+    exponent = amount.as_tuple().exponent
+    fits = isinstance(exponent, int) and exponent >= -5 * _DIGITS and (not amount or amount.adjusted() < _DIGITS)
+    return amount if fits else None
 
 
 def exact(amount: Decimal) -> str:
@@ -39,5 +40,5 @@ def counted(calls: int) -> str:
 
 def dollars(amount: Decimal) -> str:
     """An amount as plain decimal text, with at most nine places."""
-    text = f"{amount.quantize(Decimal('1e-9')):f}"
+    text = f"{amount.quantize(_PLACES, context=_WIDE):f}"
     return text.rstrip("0").rstrip(".") or "0"

@@ -29,6 +29,16 @@ class BudgetCrossed(Payload):
     action: Name[Action]
 
 
+@event("agentfp.cost.budget_projected")
+class BudgetProjected(Payload):
+    """The next call would spend more than a budget has, if it is like the last one. Before it is made, once a turn and limit."""
+
+    scope: Name[Scope]
+    limit: Number[str]
+    spent: Number[str]
+    projected: Number[str]
+
+
 @event("agentfp.cost.budget_allowed")
 class BudgetAllowed(Payload):
     """A person allowed the turn to go on. ``limit`` is what it may spend now; None where they did not."""
@@ -39,7 +49,8 @@ class BudgetAllowed(Payload):
 
 @event("agentfp.cost.budget_blind")
 class BudgetBlind(Payload):
-    """A reply has no known price, so the budget does not see it. Once a turn."""
+    """A call has no known price, so the budget does not see it. Once a turn; ``model`` is the first such one, with its provider."""
 
     scope: Name[Scope]
     calls: Number[int]
+    model: Name[str | None] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from datetime import UTC
 from decimal import Decimal
@@ -22,18 +23,19 @@ from agentfp.plugin import (
     Plugin,
     Refuse,
     Registry,
+    RequestDraft,
     Run,
     hookimpl,
 )
-from agentfp_cost.amounts import dollars, exact
+from agentfp_cost.amounts import amount_in, dollars, exact
 from agentfp_cost.errors import BudgetSpentError, PriceFileError, SpenderUnknownError
-from agentfp_cost.events import Action, BudgetAllowed, BudgetBlind, BudgetCrossed, Charged, Scope
+from agentfp_cost.events import Action, BudgetAllowed, BudgetBlind, BudgetCrossed, BudgetProjected, Charged, Scope
 from agentfp_cost.ledger import READ, TurnBudget
 from agentfp_cost.prices import PriceFile
 from agentfp_cost.report import CostReport, report_of
 from agentfp_cost.spend import MemorySpend, SpendStore, SqliteSpend
 
-KEY = "budget"
+KEY, BEFORE = "budget", "before"
 NOT_ALLOWED = "The budget is spent and no more was allowed. Answer with what you have."
 
 
@@ -42,7 +44,7 @@ class Cost(Plugin):
 
     name = "cost"
     version = "0.1.0"
-    events = (Charged, BudgetCrossed, BudgetAllowed, BudgetBlind)
+    events = (Charged, BudgetCrossed, BudgetProjected, BudgetAllowed, BudgetBlind)
     memo_events = READ
 
     class Settings(Plugin.Settings):
@@ -51,7 +53,7 @@ class Cost(Plugin):
         prices: str | Path | Mapping[str, Any] | None = None
         """A TOML file of prices, relative to the working directory, or data in its form. What it does not know costs what the provider
         states."""
-        usd: Decimal | None = pydantic.Field(default=None, gt=0, allow_inf_nan=False)
+        usd: Decimal | None = None
         """Dollars that may be spent."""
         scope: Scope = "run"
         """Whose budget it is: of each turn (`run`), of a session, or of a principal. The last two need a store."""
@@ -60,8 +62,24 @@ class Cost(Plugin):
         on_exceed: Action = "warn"
         """What happens when more is spent: it is told (`warn`), a person is asked before the next tools run (`ask`), or no further model
         call is made (`halt`). `ask` and `halt` begin no run on a budget that is spent already."""
+        project: bool = False
+        """Tell before a call that it would spend more than there is, if it is like the last one."""
         store: str | Any = "memory"
         """Where it is kept what was spent: `memory`, `sqlite:PATH`, or a store of your own."""
+
+        @pydantic.field_validator("prices", mode="wrap")
+        @classmethod
+        def _at_hand(cls, given: Any, otherwise: pydantic.ValidatorFunctionWrapHandler) -> Any:
+            return given if isinstance(given, PriceFile) else otherwise(given)
+
+        @pydantic.field_validator("usd", mode="before")
+        @classmethod
+        def _above_nothing(cls, given: Any) -> Decimal | None:
+            amount = None if given is None else amount_in(given)
+            if given is not None and not amount:
+                msg = f"must be a number of dollars above 0; got {given!r:.60}"
+                raise ValueError(msg)
+            return amount
 
     def __init__(self, settings: Settings | None = None, **values: Any) -> None:
         super().__init__(settings, **values)
@@ -71,6 +89,8 @@ class Cost(Plugin):
         self.store = _store(own.store, problems)
         if own.period is not None and own.scope == "run":
             problems.append("period is for the budget of a session or principal; set scope, or take period out")
+        if own.project and own.usd is None:
+            problems.append("project tells before a budget is spent, and there is none; set usd, or take project out")
         if problems:
             raise PriceFileError(problems)
 
@@ -99,9 +119,16 @@ class Cost(Plugin):
 
     @hookimpl
     def configure(self, agent: Registry) -> None:
-        """Give the agent the prices."""
+        """Give the agent the prices, and watch what its calls cost."""
+        own: Cost.Settings = self.settings
         if self.prices is not None:
             agent.add_prices(self.prices)
+        if own.usd is None:
+            return
+        agent.need_prices(f"the budget of ${dollars(own.usd)}")
+        agent.watch_costs(self._watch)
+        if own.scope == "run" and own.on_exceed != "warn" and agent.limits.iterations == 1 and not agent.limits.wrap_up:
+            agent.problem(f"on_exceed={own.on_exceed!r} has nothing to act on in runs of one model call; set on_exceed to 'warn'")
 
     @hookimpl
     async def admit_input(self, message: Message, run: Run[Any]) -> Refuse | None:
@@ -115,7 +142,14 @@ class Cost(Plugin):
         spent = await self.store.total(key)
         if own.on_exceed != "warn" and spent > own.usd:
             return Refuse(BudgetSpentError(own.scope, own.usd, spent))
+        run.cache(self)[BEFORE] = (run.turn, spent)
         return None
+
+    @hookimpl(phase="annotate")
+    def serve_context(self, draft: RequestDraft, run: Run[Any]) -> None:
+        """Tell that the next call is likely to cross the budget, before it is made."""
+        if self.settings.project and self.settings.usd is not None and not run.path:
+            self._project(run)
 
     @hookimpl(moment="before_tool", phase="consent", per="batch")
     async def before_the_tools(self, batch: Batch, run: Run[Any]) -> AskPerson | Mapping[str, Deny] | None:
@@ -144,25 +178,44 @@ class Cost(Plugin):
 
     # --- the budget ---
 
-    async def _settle(self, run: Run[Any]) -> TurnBudget:
-        """Charge what is new, and file that a limit was crossed."""
+    def _watch(self, run: Run[Any]) -> None:
+        """File that a limit was crossed, by whatever call, as soon as it was billed."""
         own: Cost.Settings = self.settings
+        if run.path:
+            return
+        state = self._state(run)
+        if state.replies > state.priced and not state.blind:
+            run.emit(BudgetBlind(own.scope, state.replies - state.priced, state.strange))
+        limit = self._limit(state)
+        spent = self._spent(state, run)
+        if spent > limit and state.crossed != limit:
+            run.emit(BudgetCrossed(own.scope, exact(limit), exact(spent), own.on_exceed))
+            if own.on_exceed == "halt":
+                run.request_stop("the budget is spent", limit="cost-budget")
+
+    async def _settle(self, run: Run[Any]) -> TurnBudget:
+        """Charge what is new; others may have spent too, so it is looked again whether a limit was crossed."""
         state = self._state(run)
         new = (run.cost_usd or Decimal(0)) - state.charged
         key = self._key(run)
         if key is not None and new > 0:
             total = await self.store.add(key, new)
-            run.emit(Charged(own.scope, exact(new), exact(total)))
-            state = self._state(run)
-        if state.replies > state.priced and not state.blind:
-            run.emit(BudgetBlind(own.scope, state.replies - state.priced))
+            run.emit(Charged(self.settings.scope, exact(new), exact(total)))
+            self._watch(run)
+        return self._state(run)
+
+    def _project(self, run: Run[Any]) -> None:
+        state = self._state(run)
         limit = self._limit(state)
-        if self._spent(state, run) > limit and state.crossed != limit:
-            run.emit(BudgetCrossed(own.scope, exact(limit), exact(self._spent(state, run)), own.on_exceed))
-            if own.on_exceed == "halt":
-                run.request_stop("the budget is spent")
-            state = self._state(run)
-        return state
+        if state.last is None or state.last.input is None or limit in (state.crossed, state.projected):
+            return
+        said = state.last.output or 0
+        likely = dataclasses.replace(state.last, input=state.last.input + said, output=said)
+        provider, model = state.served or (None, None)
+        cost = run.price_of(likely, provider=provider, model=model) or run.price_of(likely)
+        spent = self._spent(state, run)
+        if cost is not None and spent + cost > limit:
+            run.emit(BudgetProjected(self.settings.scope, exact(limit), exact(spent), exact(spent + cost)))
 
     def _answered(self, yes: bool, batch: Batch, run: Run[Any]) -> Mapping[str, Deny] | None:
         own: Cost.Settings = self.settings
@@ -175,15 +228,19 @@ class Cost(Plugin):
 
     def _state(self, run: Run[Any]) -> TurnBudget:
         state: TurnBudget = run.memo(self)
-        return state if state.turn == run.turn else TurnBudget(run.turn)
+        return state.begin(run.turn)
 
     def _limit(self, state: TurnBudget) -> Decimal:
         usd: Decimal = self.settings.usd
         return usd if state.limit is None else state.limit
 
     def _spent(self, state: TurnBudget, run: Run[Any]) -> Decimal:
-        """Dollars of the turn; of a session or principal all there are, as last heard."""
-        return (run.cost_usd or Decimal(0)) if state.total is None else state.total
+        """Dollars of the turn; of a session or principal all there are, as last heard, and what is not charged yet."""
+        turn: Decimal = run.cost_usd or Decimal(0)
+        if state.total is not None:
+            return state.total + turn - state.charged
+        at, before = run.cache(self).get(BEFORE, (run.turn, Decimal(0)))
+        return turn + before if at == run.turn else turn
 
     def _key(self, run: Run[Any]) -> str | None:
         """Whose sum it is; None where there is none to be kept."""

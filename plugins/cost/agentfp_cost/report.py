@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from agentfp.model import Prices
 from agentfp.plugin import MemoSource, Usage, record_of
-from agentfp_cost.amounts import amount_of, counted, dollars
+from agentfp_cost.amounts import amount_in, counted, dollars
 from agentfp_cost.calls import NESTED, BilledCall, billed_calls
 from agentfp_cost.prices import PriceFile
 
@@ -97,7 +97,7 @@ class CostReport:
         """The same calls at other prices. What these do not know is unpriced, whatever it cost then.
 
         Args:
-            prices: by ``provider:model`` or name of the model.
+            prices: by ``provider:model`` or name of the model; of a file those that held on the day of each call.
         """
         table = prices if isinstance(prices, PriceFile) else PriceFile(prices)
         calls = tuple(replace(call, usd=_amount(call, table)) for call in self.calls)
@@ -135,19 +135,21 @@ def report_of(source: MemoSource, *, prices: PriceFile | Mapping[str, Prices] | 
 
 
 def joined(reports: Iterable[CostReport]) -> CostReport:
-    """Several reports as one.
+    """Several reports as one. A call that stands in several, as in recordings of one conversation, is counted once.
 
     Args:
-        reports: of records that share no calls.
+        reports: what was billed.
     """
     found = list(reports)
     first = found[0] if found else CostReport(())
-    return CostReport(tuple(call for report in found for call in report.calls), first.prices_date, first.prices_source)
+    calls = {call.key or id(call): call for report in found for call in report.calls}
+    return CostReport(tuple(calls.values()), first.prices_date, first.prices_source)
 
 
 def _amount(call: BilledCall, table: PriceFile) -> Decimal | None:
-    prices = None if call.model is None else table.find(call.provider, call.model)
-    return None if prices is None else amount_of(call.usage, prices)
+    prices = None if call.model is None else table.find(call.provider, call.model, call.day)
+    amount = None if prices is None else prices.amount(call.usage, call.purpose)
+    return None if amount is None else amount_in(amount)
 
 
 def _line(name: str, calls: Iterable[BilledCall]) -> CostLine:

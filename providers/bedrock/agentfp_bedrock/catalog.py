@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from agentfp.model import ModelCatalog, ModelFeatures, Prices
+from agentfp.model import ModelCatalog, ModelFeatures
 
 _DATA: dict[str, Any] = json.loads(importlib.resources.files("agentfp_bedrock").joinpath("models.json").read_text(encoding="utf-8"))
 CATALOG = ModelCatalog(_DATA)
@@ -65,9 +65,7 @@ def features_of(model_id: str) -> ModelFeatures:
     features = CATALOG.features(name, CLAUDE if _is_claude(name) else USUAL)
     if features.prices is None or not _is_claude(name) or "global." in model_id:
         return features
-    prices = {f.name: getattr(features.prices, f.name) for f in dataclasses.fields(Prices)}
-    dearer = Prices(**{key: None if price is None else price * _REGIONAL for key, price in prices.items()})
-    return dataclasses.replace(features, prices=dearer)
+    return dataclasses.replace(features, prices=features.prices.times(_REGIONAL))
 
 
 def rules_of(model_id: str) -> RequestRules:

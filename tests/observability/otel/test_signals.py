@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from opentelemetry._logs import SeverityNumber
 
-from agentfp import ConfigError, Identity, Limits, Prices, tool
+from agentfp import ConfigError, Identity, Limits, Prices, ToolContext, tool
 from agentfp.events import Retried
 from agentfp.model import ModelRequest, ModelResponse, Usage
 from agentfp.plugin import Content, Message, Name, Payload, Plugin, RequestDraft, Run, event, hookimpl
@@ -261,6 +261,20 @@ async def test_model_calls_of_plugins_have_spans_with_their_purpose() -> None:
     assert attributes(helper)["agentfp.call.plugin"] == "judge"
     assert helper.parent is not None
     assert helper.parent.span_id == span_id(backend.one("iteration 1"))
+
+
+async def test_embeddings_have_spans_of_their_own_kind_under_the_tool_that_asked() -> None:
+    @tool
+    def near(ctx: ToolContext[Any]) -> str:
+        """Look for what is near."""
+        ctx.bill(Usage(input=7), provider="openai", model="vectors", purpose="embed")
+        return "near"
+
+    backend = Backend()
+    await agent(backend, call("near"), "done", tools=[near]).run("go")
+    embedded = attributes(backend.one("embeddings vectors"))
+    assert (embedded["gen_ai.operation.name"], embedded["gen_ai.usage.input_tokens"]) == ("embeddings", 7)
+    assert (embedded["agentfp.call.purpose"], embedded["agentfp.call.plugin"]) == ("embed", "near")
 
 
 async def test_whom_a_run_is_for_stands_on_its_root() -> None:

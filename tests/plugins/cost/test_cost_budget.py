@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import multiprocessing
 import sqlite3
@@ -54,9 +55,15 @@ async def test_a_warning_comes_once_and_the_run_goes_on() -> None:
 
 
 async def test_halt_makes_no_further_call() -> None:
-    script = [calls("look", where="a"), calls("look", (2000, 100), where="b"), calls("look", where="c"), says("never")]
+    script = [calls("look", where="a"), calls("look", (2000, 100), where="b"), says("never")]
     result = await agent(*script, usd="0.01", on_exceed="halt").run("x")
-    assert (result.status, ran) == ("stopped_early", ["a", "b"])
+    assert (result.status, ran) == ("stopped_early", ["a"])
+    stopped = result.stopped_early
+    assert stopped is not None
+    assert (stopped.reason, stopped.iteration, stopped.pending_tool_calls, stopped.answer_was_empty, stopped.wrapped_up) == (
+        "cost-budget", 2, 1, True, False,
+    )  # fmt: skip
+    assert [crossed.action for crossed in result.record.of(BudgetCrossed)] == ["halt"]
     assert len(Cost.report(result).calls) == 2
 
 
@@ -177,9 +184,10 @@ async def test_a_nested_run_is_charged_to_its_parent_once() -> None:
 
 
 async def test_a_reply_without_a_price_is_told_once() -> None:
-    subject = Agent(model(calls("look", where="a"), says("Done."), name="strange"), tools=[look], plugins=[Cost(prices=PRICES, usd=1)])
+    strange = dataclasses.replace(calls("look", where="a"), model="strange")
+    subject = agent(strange, says("Done.", model="stranger"), usd=1)
     (blind,) = (await subject.run("x")).record.of(BudgetBlind)
-    assert blind.calls == 1
+    assert (blind.calls, blind.model) == (1, "scripted:strange")
 
 
 def _spend(path: str, times: int) -> None:
@@ -240,7 +248,9 @@ async def test_two_plugins_with_prices_are_refused() -> None:
 
 
 def test_the_plugin_keeps_the_rules_of_plugins() -> None:
-    check_plugin(Cost(prices=PRICES, usd="0.000001"))
+    prices = {"models": {"script": {"input": 3, "output": 15}}}
+    for on_exceed in ("warn", "ask", "halt"):
+        check_plugin(Cost(prices=prices, usd="0.000001", on_exceed=on_exceed, project=True))
 
 
 @pytest.mark.parametrize("held", ["much", "", None, b"\x00"])

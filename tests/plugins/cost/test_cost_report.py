@@ -114,12 +114,8 @@ async def test_a_recording_is_priced_anew(tmp_path: Path) -> None:
 
 
 def test_cached_tokens_have_prices_of_their_own() -> None:
-    from agentfp_cost.amounts import amount_of
-
     prices = PriceFile.of({"per": "token", "models": {"m": {"input": 10, "output": 100, "cache_read": 1, "cache_write": 12}}})["m"]
-    assert amount_of(Usage(10, 1, cache_read=4, cache_write=2, thinking=1), prices) == 4 * 10 + 4 * 1 + 2 * 12 + 100
-    assert amount_of(Usage(10, None), prices) is None
-    assert amount_of(Usage(10, 1), Prices()) is None
+    assert prices.amount(Usage(10, 1, cache_read=4, cache_write=2, thinking=1)) == 4 * 10 + 4 * 1 + 2 * 12 + 100
 
 
 # --- files of prices -----------------------------------------------------------------------------------------------------------------
