@@ -179,7 +179,7 @@ class Record:
         """Numbers of the model calls whose request no longer hashes to its receipt: the record was changed, or lacks a part. Empty is good.
 
         Raises:
-            RecordFormatError: this copy is redacted, or its events do not go together.
+            RecordFormatError: this copy is redacted, earlier legs are missing, or its events do not go together.
         """
         from agentfp_core.rebuilding import changed_calls
 
