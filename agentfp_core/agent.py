@@ -37,6 +37,9 @@ _overrides: ContextVar[Mapping[int, tuple[Agent[Any, Any], Agent[Any, Any]]]] = 
 """What a test put in the place of agents: by the agent's id the agent, kept alive with it, and its stand-in."""
 
 
+Blueprint.__init__.__qualname__ = "Agent.__init__"  # as Python calls it who tells of a wrong argument
+
+
 class Agent(Blueprint[Deps, Out]):
     """Who answers. Immutable and re-entrant: any number of runs may go on at once.
 

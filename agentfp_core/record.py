@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentfp_core.errors import ConfigError
 from agentfp_core.events.base import Event, Payload
 from agentfp_core.events.catalog import CATALOG
-from agentfp_core.patterns import matcher
+from agentfp_core.patterns import SHARED, matcher, misspelt
 from agentfp_core.segments import Segment, SegmentHeader, event_line, place_of, upgrade
 
 if TYPE_CHECKING:
@@ -112,10 +113,16 @@ class Record:
             pattern: a name, ``agentfp.<domain>.*`` or ``*``.
             run_id: only of this leg.
             call_id: only about this tool call.
+
+        Raises:
+            ConfigError: no event can match, for the library has none of that name.
         """
         fits = matcher(pattern)
         found = self.of_run(run_id) if run_id is not None else self
-        return [e for e in found if fits(e.name) and (call_id is None or e.call_id == call_id)]
+        fitting = [e for e in found if fits(e.name) and (call_id is None or e.call_id == call_id)]
+        if not fitting and pattern.split(".")[1:2] not in SHARED and (wrong := misspelt(pattern, CATALOG, domains=False)):
+            raise ConfigError([wrong])
+        return fitting
 
     def of_run(self, run_id: str) -> Iterator[Event]:
         """The events of one leg."""

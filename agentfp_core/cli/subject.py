@@ -39,6 +39,8 @@ def open_config(file: Path | None, env: str | None) -> Config:
     from agentfp_core.config import find_config, load_config
 
     path = find_config() if file is None else file
+    if file is None and path is not None and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())  # problems are told with it
     if path is None:
         raise CommandError(
             "there is no agentfp.toml here or above; `agentfp init` writes one, --config FILE names one, "

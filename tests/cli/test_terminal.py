@@ -26,7 +26,7 @@ def outcomes(file: Path) -> list[str]:
 def test_status_tool_calls_and_text_are_shown(agents: Path, terminal: Open) -> None:
     shown = terminal("run", "desk_agents:looking", "Is A up?")
     shown.expect("thinking")
-    shown.expect('look("switch":"A"): success')
+    shown.expect('look(switch="A"): success')
     shown.expect("Switch A is up.")
     shown.expect("answered · 2 model calls · 1 tool call")
     assert shown.wait() == 0
