@@ -90,6 +90,7 @@ def _call(entry: Entry, factory: Any, settings: Mapping[str, Any]) -> Any:
     if not callable(factory):
         msg = f"{entry.value!r} of {entry.origin} must be a callable, got a {type(factory).__name__}"
         raise PluginLoadError(msg, entry=entry)
+    _refuse_unknown(factory, settings)
     try:
         return factory(**settings)
     except AgentfpError:
@@ -98,3 +99,21 @@ def _call(entry: Entry, factory: Any, settings: Mapping[str, Any]) -> Any:
         given = f" with {', '.join(sorted(settings))}" if settings else ""
         msg = f"{entry.value!r} of {entry.origin} failed when it was called{given}: {type(error).__name__}: {error}"
         raise PluginLoadError(msg, entry=entry) from error
+
+
+def _refuse_unknown(factory: Any, settings: Mapping[str, Any]) -> None:
+    """Settings that the factory does not have; one that takes any says so itself."""
+    import inspect
+
+    from agentfp_core.errors import ConfigError, nearest
+
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # its signature cannot be told
+        return
+    known = [name for name, parameter in parameters.items() if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    wrong = [f"there is no setting {name!r}; {nearest(name, known)}" for name in settings if name not in known]
+    if wrong:
+        raise ConfigError(wrong)

@@ -56,7 +56,7 @@ def cost(
         if report is not None:
             reports[str(path)] = report
     if not reports:
-        raise CommandError("no recording was read", Code.NEGATIVE if unread else Code.USAGE)
+        raise CommandError("no recording was read")
     whole = joined(reports.values())
     if as_json:
         data({**whole.to_json(), "files": {path: report.to_json() for path, report in reports.items()}, "unread": unread})
@@ -109,9 +109,11 @@ def _report(path: Path, prices: PriceFile | None) -> CostReport | None:
 
     try:
         return report_of(path, prices=prices)
-    except (AgentfpError, OSError, ValueError) as error:
+    except OSError as error:
+        note(f"{path}: {error.strerror or error}", "yellow")
+    except (AgentfpError, ValueError) as error:
         note(f"{path}: {error}", "yellow")
-        return None
+    return None
 
 
 def _known(count: int | None) -> str:
