@@ -99,7 +99,12 @@ class Plugin:
         return None
 
     def fold(self, state: Any, event: Event) -> Any:
-        """The memo after an event. Called at append, on resume and on saved recordings alike; reads nothing else."""
+        """The memo after an event. Called at append, on resume and on saved recordings alike; reads nothing else.
+
+        Args:
+            state: the memo up to now; it is not to be changed, but replaced.
+            event: the event; of what ``memo_events`` names, where that is set.
+        """
         return state
 
     def masked_values(self, run: Run[Any]) -> Iterable[str]:

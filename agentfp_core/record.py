@@ -131,7 +131,12 @@ class Record:
                 yield from segment.events[: None if length < 0 else length]
 
     def fold(self, initial: S, step: Callable[[S, Event], S]) -> S:
-        """Compute something from all events, in order."""
+        """Compute something from all events, in order.
+
+        Args:
+            initial: what to begin with.
+            step: gives what comes next, of what there is and an event.
+        """
         state = initial
         for event in self:
             state = step(state, event)
@@ -285,7 +290,12 @@ class Record:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str | bytes | Mapping[str, Any]], *, types: Iterable[type[Payload]] = ()) -> Record:
-        """Read what :meth:`to_lines` gives, as text or parsed."""
+        """Read what :meth:`to_lines` gives, as text or parsed.
+
+        Args:
+            lines: the lines, the header of the record first.
+            types: event types of plugins; events of other types are kept as they are.
+        """
         from agentfp_core.record_reader import RecordReader
 
         return RecordReader({**CATALOG, **{t.event_name: t for t in types}}).read(lines)

@@ -65,7 +65,12 @@ def shown(text: str) -> str:
 
 
 def one_line(text: str, size: int = 100) -> str:
-    """A text in one line, cut where it is too long."""
+    """A text in one line, cut where it is too long.
+
+    Args:
+        text: the text.
+        size: characters that may be shown.
+    """
     line = clean(" ".join(text.split()))
     return line if len(line) <= size else f"{line[: size - 1]}…"
 
@@ -106,7 +111,13 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def styled(text: str, style: str, stream: TextIO) -> str:
-    """A text in a style where the stream is a terminal that wants colours."""
+    """A text in a style where the stream is a terminal that wants colours.
+
+    Args:
+        text: the text.
+        style: ``red``, ``green``, ``yellow``, ``cyan``, ``bold`` or ``dim``.
+        stream: where it goes.
+    """
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     codes = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
@@ -130,13 +141,23 @@ def to_json(value: Any, *, lines: bool = False) -> str:
 
 
 def say(text: str = "", style: str | None = None) -> None:
-    """Print a line of the command's result."""
+    """Print a line of the command's result.
+
+    Args:
+        text: the line.
+        style: ``red``, ``green``, ``yellow``, ``cyan``, ``bold`` or ``dim``, for a terminal; plain when None.
+    """
     line = shown(text)
     print(line if style is None else styled(line, style, out()), file=out())
 
 
 def note(text: str, style: str | None = None) -> None:
-    """Print a line beside the result, to stderr."""
+    """Print a line beside the result, to stderr.
+
+    Args:
+        text: the line.
+        style: ``red``, ``green``, ``yellow``, ``cyan``, ``bold`` or ``dim``, for a terminal; plain when None.
+    """
     line = clean(text)
     print(line if style is None else styled(line, style, sys.stderr), file=sys.stderr, flush=True)
 

@@ -32,6 +32,10 @@ def importable(folder: Path) -> None:
 def open_config(file: Path | None, env: str | None) -> Config:
     """The config file that is meant, read.
 
+    Args:
+        file: the file that ``--config`` names; the next ``agentfp.toml`` here or above when None.
+        env: its overlay; what ``AGENTFP_ENV`` names when None.
+
     Raises:
         CommandError: there is none.
         ConfigError: it cannot be read.
@@ -53,7 +57,12 @@ def open_config(file: Path | None, env: str | None) -> Config:
 
 
 def optional_config(file: Path | None, env: str | None) -> Config | None:
-    """The config file, or None where none is named and none is found."""
+    """The config file, or None where none is named and none is found.
+
+    Args:
+        file: the file that ``--config`` names; the next ``agentfp.toml`` here or above when None.
+        env: its overlay; what ``AGENTFP_ENV`` names when None.
+    """
     from agentfp_core.config import find_config
 
     return None if file is None and find_config() is None else open_config(file, env)
