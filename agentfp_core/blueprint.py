@@ -143,6 +143,8 @@ class Blueprint(Generic[Deps, Out]):
         if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
             problems += _misspelt(listeners, self.plugin_set)
         plain, self.tool_sources = split(tools)
+        nameless = [type(source).__name__ for source in self.tool_sources if not isinstance(getattr(source, "name", None), str)]
+        problems += [f"tool source {name} needs a name, which messages call it by; set it in the class" for name in nameless]
         registry = Registry(name, self.plugin_set, None if self.output is None else self.output.output_type)
         registry.problems = problems
         registry.take_tools(plain)
