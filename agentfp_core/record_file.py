@@ -125,7 +125,7 @@ class RecordFile:
                     break
                 self._end = scan.at = scan.at + len(line)
         if not scan.segments:
-            raise RecordFormatError(FOREIGN if scan.at else "there is nothing in it")
+            raise RecordFormatError("there is no run in it" if scan.at else "there is nothing in it")
         self._begins = scan.begins
         self.torn_line = scan.torn_line
         self.notes: list[tuple[int, Any]] = scan.notes

@@ -111,7 +111,7 @@ class RecordReader:
     def assemble(self) -> Record:
         """Put what was taken together."""
         if not self.segments:
-            raise RecordFormatError("there is nothing in it" if not self.begun else FOREIGN)
+            raise RecordFormatError("there is no run in it" if self.begun else "there is nothing in it")
         by_path: dict[tuple[str, ...], list[Segment]] = {}
         last = next(reversed(self.segments.values())).header.root_id  # of a file that was used for several conversations, the last one
         for segment in [segment for segment in self.segments.values() if segment.header.root_id == last]:

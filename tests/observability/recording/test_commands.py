@@ -15,7 +15,7 @@ import pytest
 from agentfp import Agent, approve, tool
 from agentfp.testing import ScriptedModel, call
 from agentfp_core.cli import main
-from agentfp_recording import pack_recording
+from agentfp_recording import RecordingFile, pack_recording
 from tests.observability.recording.scenes import agent_of, the_file
 
 
@@ -170,6 +170,8 @@ def test_verify_of_a_leg_that_was_resumed_where_nobody_recorded_before(tmp_path:
     paused = Agent(ScriptedModel(script[:1]), tools=[shut]).run_sync("Shut A.")
     assert paused.pause is not None
     agent_of(tmp_path, *script[1:], tools=[shut]).resume_sync(paused.pause, approve())
+    record = RecordingFile(the_file(tmp_path)).record()
+    assert [message.text for message in record.history] == ["A is shut", "Done."], "the result is there, though not the call"
     done = cli("verify", the_file(tmp_path))
     assert (done.code, done.out.splitlines()[-1]) == (0, "intact")
     assert "cannot be proved: the first legs of the conversation are not in this file" in done.out
