@@ -6,6 +6,7 @@ import pkgutil
 
 import pytest
 
+from agentfp_core.cli.extension import NOT_INSTALLED
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.patterns import SHARED
 from agentfp_core.sisters import PLUGINS, PROVIDERS, what_to_do
@@ -44,3 +45,10 @@ def test_the_domains_that_plugins_share_with_the_kernel() -> None:
             names = [kind.event_name.split(".") for kind in pkgutil.resolve_name(target).events]
             found |= {name[1] for name in names if name[0] == "agentfp"}
     assert sorted(found & {name.split(".")[1] for name in CATALOG}) == sorted(domain for (domain,) in SHARED)
+
+
+def test_the_commands_that_sister_distributions_bring() -> None:
+    found: set[str] = set()
+    for folder in distributions():
+        found |= set(pyproject(folder)["project"].get("entry-points", {}).get("agentfp.commands", {}))
+    assert found == set(NOT_INSTALLED)
