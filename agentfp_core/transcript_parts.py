@@ -74,10 +74,13 @@ def make_judge(name: str, settings: Mapping[str, Any] | None = None) -> Transcri
     Raises:
         KeyError: no installed judge has the name.
         PluginLoadError: it cannot be imported, or is no judge; names distribution, version and cause.
-        ConfigError: as the judge says it of its settings.
+        ConfigError: it has no such setting, or as the judge says it of its settings.
     """
     entry = the_one(name, installed_judges()[name])
-    made = _call(entry, load(entry), dict(settings or {}))
+    factory = load(entry)
+    if callable(factory):
+        _refuse_unknown(factory, settings or {})
+    made = _call(entry, factory, dict(settings or {}))
     if not isinstance(made, TranscriptJudge):
         msg = f"{entry.value!r} of {entry.origin} made no judge: it needs name and judge(), got a {type(made).__name__}"
         raise PluginLoadError(msg, entry=entry)
@@ -90,7 +93,6 @@ def _call(entry: Entry, factory: Any, settings: Mapping[str, Any]) -> Any:
     if not callable(factory):
         msg = f"{entry.value!r} of {entry.origin} must be a callable, got a {type(factory).__name__}"
         raise PluginLoadError(msg, entry=entry)
-    _refuse_unknown(factory, settings)
     try:
         return factory(**settings)
     except AgentfpError:
