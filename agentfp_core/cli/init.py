@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where; made if it is not there.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="provider:name; what is installed when left out.", show_default=False)
     ] = None,

@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def new_plugin(
-    name: Annotated[str, typer.Argument(help="The plugin's name, such as office-hours.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The plugin's name, such as office-hours.", show_default=False)],
     folder: Annotated[Path | None, typer.Option(help="Where; agentfp-NAME here when left out.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:

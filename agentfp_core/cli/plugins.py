@@ -87,7 +87,9 @@ def _loaded(report: PluginReport) -> PluginReport:
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="The plugin's name.", show_default=False)], as_json: Json = False) -> None:
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The plugin's name.", show_default=False)], as_json: Json = False
+) -> None:
     """Show one plugin: what it does, its settings, its hooks, and the lines that switch it on."""
     from agentfp_core.discovery import load_plugin, not_installed
     from agentfp_core.entrypoints import PLUGINS_GROUP, installed

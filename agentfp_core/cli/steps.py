@@ -31,7 +31,9 @@ def steps(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A recording, a saved record (run --record) or a journal (run --journal); a folder for its newest.", show_default=False
+            metavar="FILE",
+            help="A recording, a saved record (run --record) or a journal (run --journal); a folder for its newest.",
+            show_default=False,
         ),
     ],
     call: Annotated[int | None, typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,

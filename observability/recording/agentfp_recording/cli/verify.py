@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def verify(
-    file: Annotated[Path, typer.Argument(help="A recording; a folder for its newest.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording; a folder for its newest.", show_default=False)],
     requests: Annotated[bool, typer.Option(help="Also rebuild each request; takes the memory of the conversation's messages.")] = True,
     as_json: Json = False,
 ) -> None:
