@@ -63,7 +63,7 @@ bench: $(STAMP)  ## what the kernel costs; ARGS="--json out.json" for JSON, "--q
 bench-peers: $(STAMP)  ## the same turn in other frameworks, each installed in an environment of its own
 	@$(PY) -m benchmarks.peers $(ARGS)
 
-events: $(STAMP)  ## write docs/events.md from the catalog
+events: $(STAMP)  ## write docs/events.md and the events of plugins from what they say of themselves
 	@$(PY) -m scripts.event_table
 
 pins: $(STAMP)  ## write constraints.txt from what is installed

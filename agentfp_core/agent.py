@@ -37,6 +37,9 @@ _overrides: ContextVar[Mapping[int, tuple[Agent[Any, Any], Agent[Any, Any]]]] = 
 """What a test put in the place of agents: by the agent's id the agent, kept alive with it, and its stand-in."""
 
 
+Blueprint.__init__.__qualname__ = "Agent.__init__"  # as Python calls it who tells of a wrong argument
+
+
 class Agent(Blueprint[Deps, Out]):
     """Who answers. Immutable and re-entrant: any number of runs may go on at once.
 
@@ -155,6 +158,11 @@ class Agent(Blueprint[Deps, Out]):
     def run_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """:meth:`run` for code without an event loop.
 
+        Args:
+            message: what the person says: a text, or a list of texts, images and documents.
+            history: what was said before: a result's ``history``, its JSON, or a list of ``{"role", "content"}``.
+            **call: as for :meth:`run`: ``deps``, ``limits``, ``timeout``, ``on_event``, ``journal`` and others.
+
         Raises:
             RunningLoopError: there is one.
         """
@@ -162,13 +170,25 @@ class Agent(Blueprint[Deps, Out]):
         return anyio.run(lambda: self.run(message, history=history, **call))
 
     def stream(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
-        """Run one turn and watch it: ``async with agent.stream(...) as run: async for text in run.text()``."""
+        """Run one turn and watch it: ``async with agent.stream(...) as run: async for text in run.text()``.
+
+        Args:
+            message: what the person says: a text, or a list of texts, images and documents.
+            history: what was said before: a result's ``history``, its JSON, or a list of ``{"role", "content"}``.
+            **call: as for :meth:`run`: ``deps``, ``limits``, ``timeout``, ``on_event``, ``journal`` and others.
+        """
         from agentfp_core.streaming import RunStream
 
         return RunStream(lambda push: self._start(message, history=history, push=push, **call))
 
     def stream_sync(self, message: Any, *, history: HistoryInput | None = None, **call: Unpack[CallArguments[Deps]]) -> SyncRunStream[Out]:
-        """:meth:`stream` for code without an event loop: ``with agent.stream_sync(...) as run: for text in run.text()``."""
+        """:meth:`stream` for code without an event loop: ``with agent.stream_sync(...) as run: for text in run.text()``.
+
+        Args:
+            message: what the person says: a text, or a list of texts, images and documents.
+            history: what was said before: a result's ``history``, its JSON, or a list of ``{"role", "content"}``.
+            **call: as for :meth:`run`: ``deps``, ``limits``, ``timeout``, ``on_event``, ``journal`` and others.
+        """
         refuse_loop("stream_sync", "async with agent.stream(...)")
         from agentfp_core.streaming import SyncRunStream
 
@@ -202,13 +222,25 @@ class Agent(Blueprint[Deps, Out]):
         return await resuming.resume(self._in_force(), pause, answers, _options(call, push, opened))
 
     def stream_resume(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
-        """:meth:`resume`, and watch it as with :meth:`stream`."""
+        """:meth:`resume`, and watch it as with :meth:`stream`.
+
+        Args:
+            pause: what the run returned.
+            answers: by question id; one answer alone when there is one question.
+            **call: as for :meth:`run`.
+        """
         from agentfp_core.streaming import RunStream
 
         return RunStream(lambda push: self._resume(pause, answers, push=push, **call))
 
     def resume_sync(self, pause: Pause, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
-        """:meth:`resume` for code without an event loop."""
+        """:meth:`resume` for code without an event loop.
+
+        Args:
+            pause: what the run returned.
+            answers: by question id; one answer alone when there is one question.
+            **call: as for :meth:`run`.
+        """
         refuse_loop("resume_sync", "await agent.resume(...)")
         return anyio.run(lambda: self.resume(pause, answers, **call))
 
@@ -228,7 +260,12 @@ class Agent(Blueprint[Deps, Out]):
         return await recovering.recover(self._in_force(), source, _options(call))
 
     def resume_on_error_sync(self, source: RecoverySource, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
-        """:meth:`resume_on_error` for code without an event loop."""
+        """:meth:`resume_on_error` for code without an event loop.
+
+        Args:
+            source: the error, its checkpoint, or the path of the journal.
+            **call: as for :meth:`run`.
+        """
         refuse_loop("resume_on_error_sync", "await agent.resume_on_error(...)")
         return anyio.run(lambda: self.resume_on_error(source, **call))
 
@@ -289,6 +326,11 @@ class Agent(Blueprint[Deps, Out]):
 
     async def close_tool_sessions(self, session_id: str, *, tenant: str | None = None, principal: str | None = None) -> int:
         """Close what tools keep open for a session.
+
+        Args:
+            session_id: the session, as ``session_id=`` of a run named it.
+            tenant: the tenant of those runs' identity.
+            principal: the principal of it.
 
         Returns:
             How many cleanups ran.

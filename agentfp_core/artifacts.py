@@ -177,6 +177,10 @@ class ArtifactStore(Protocol):
     async def put(self, scope: Scope, item: PutArtifact) -> PutResult:
         """Store an artifact under a new ref. A refused put stores nothing and evicts nothing.
 
+        Args:
+            scope: whose it is.
+            item: its data and what is said of it.
+
         Raises:
             InvalidArtifactError: it cannot be stored as it is.
             UnknownParentRefError: a parent is not there.
@@ -185,11 +189,20 @@ class ArtifactStore(Protocol):
         ...
 
     async def head(self, scope: Scope, ref: str) -> ArtifactMeta | None:
-        """What an artifact is, without its data; None when there is none."""
+        """What an artifact is, without its data; None when there is none.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         ...
 
     async def get(self, scope: Scope, ref: str) -> ArtifactRecord | None:
         """An artifact with its data; None when there is none.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
 
         Raises:
             ArtifactIntegrityError: the data is not what was put.
@@ -197,11 +210,22 @@ class ArtifactStore(Protocol):
         ...
 
     async def delete(self, scope: Scope, ref: str) -> None:
-        """Delete an artifact; nothing happens when there is none."""
+        """Delete an artifact; nothing happens when there is none.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         ...
 
     async def list(self, scope: Scope, *, cursor: str | None = None, limit: int = 50) -> ArtifactPage:
-        """A page of the scope's artifacts, the newest first."""
+        """A page of the scope's artifacts, the newest first.
+
+        Args:
+            scope: whose they are.
+            cursor: where the page before ended; None for the first.
+            limit: how many at most.
+        """
         ...
 
 

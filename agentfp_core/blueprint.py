@@ -16,7 +16,7 @@ from agentfp_core.billing import unmet_needs
 from agentfp_core.clock import RandomIds, SystemClock
 from agentfp_core.configure import Registry, raise_problems
 from agentfp_core.conversations import MemoryIndex
-from agentfp_core.errors import AgentfpError, ConfigError, nearest
+from agentfp_core.errors import AgentfpError, ConfigError, describe_type, nearest
 from agentfp_core.limits import Limits, unpriced
 from agentfp_core.listeners import Listeners
 from agentfp_core.model import Model, ModelSettings, resolve_model
@@ -86,6 +86,9 @@ class Blueprint(Generic[Deps, Out]):
         plugin_problems: Sequence[str] = (),
         secrets: Iterable[str] = (),
     ) -> None:
+        if isinstance(instructions, str) or callable(instructions):
+            instructions = (instructions,)
+        _refuse_singles(tools=tools, plugins=plugins, instructions=instructions)
         tools, plugins = tuple(tools), tuple(plugins)
         listeners = tuple(listeners) if isinstance(listeners, Iterator) else listeners
         self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
@@ -116,9 +119,7 @@ class Blueprint(Generic[Deps, Out]):
         self.context_budget = (
             dict(CONTEXT_BUDGET) if context_budget is None else {**(CONTEXT_BUDGET if context_budget else {}), **context_budget}
         )
-        self.instructions: tuple[Instruction, ...] = (
-            (instructions,) if isinstance(instructions, str) or callable(instructions) else tuple(instructions)
-        )
+        self.instructions: tuple[Instruction, ...] = tuple(instructions)
         self.model_settings = ModelSettings()
         self.output: OutputContract[Any] | None = None
         self._check(problems, stream)
@@ -145,6 +146,8 @@ class Blueprint(Generic[Deps, Out]):
         if listeners is not None or any(plugin.memo_events for plugin in self.plugin_set.plugins):
             problems += _misspelt(listeners, self.plugin_set)
         plain, self.tool_sources = split(tools)
+        nameless = [type(source).__name__ for source in self.tool_sources if not isinstance(getattr(source, "name", None), str)]
+        problems += [f"tool source {name} needs a name, which messages call it by; set it in the class" for name in nameless]
         output_type_of_answers = None if self.output is None else self.output.output_type
         registry = Registry(name, self.plugin_set, output_type_of_answers, limits if isinstance(limits, Limits) else None)
         registry.problems = problems
@@ -156,7 +159,7 @@ class Blueprint(Generic[Deps, Out]):
         problems += _unpriced(model, self.limits, self.price_tables)
         problems += unmet_needs(self.price_needs, model, self.price_tables) if isinstance(model, Model) else []
         self.tools: Mapping[str, Tool[..., Any]] = registry.tools
-        self.redact = _policy(redact, self.tools.values())
+        self.redact = _policy(redact, self.tools.values(), problems)
         self.capabilities = registry.capabilities
         self.reply_filters = tuple(registry.filters)
         approvals = bool(self.tool_sources) or any(tool.approval is not False for tool in self.tools.values())
@@ -218,6 +221,13 @@ class Blueprint(Generic[Deps, Out]):
         return limiter
 
 
+def _refuse_singles(**given: Any) -> None:
+    """One thing where a list of them belongs, which a person easily writes."""
+    single = {name: value for name, value in given.items() if isinstance(value, str) or not isinstance(value, Iterable)}
+    if single:
+        raise ConfigError([f"{name} takes a list, got {describe_type(value)}; write {name}=[...]" for name, value in single.items()])
+
+
 def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:
     """Raise the problems of plugins together with those of the tools, which can be told without them."""
     registry = Registry(None, PluginSet(()))
@@ -226,8 +236,11 @@ def _refuse(problems: list[AgentfpError | str], tools: Iterable[Any]) -> None:
     raise_problems(problems)
 
 
-def _policy(given: RedactionPolicy | None, tools: Iterable[Tool[..., Any]]) -> RedactionPolicy | None:
+def _policy(given: RedactionPolicy | None, tools: Iterable[Tool[..., Any]], problems: list[AgentfpError | str]) -> RedactionPolicy | None:
     """What is masked: what the agent's policy names, and the arguments that tools say must not show."""
+    if given is not None and not hasattr(given, "joined"):
+        problems.append(f"redact takes a RedactionPolicy, got {describe_type(given)}")
+        return None
     hidden = {name for tool in tools for name in tool.redact}
     if not hidden:
         return given

@@ -101,7 +101,12 @@ class Conversation(Generic[Deps, Out]):
         return await self._turn(lambda opened: self.agent._start(message, history=self._history, opened=opened, **options))
 
     def stream(self, message: Any, **call: Unpack[CallArguments[Deps]]) -> RunStream[Out]:
-        """Stream one turn; see ``agent.stream``."""
+        """Stream one turn; see ``agent.stream``.
+
+        Args:
+            message: what the person says.
+            **call: as for ``agent.run``, except ``history``.
+        """
         self._check_idle()
         options = {**self._defaults, **call}
 
@@ -112,6 +117,10 @@ class Conversation(Generic[Deps, Out]):
 
     async def resume(self, answers: Any = MISSING, **call: Unpack[CallArguments[Deps]]) -> RunResult[Out]:
         """Answer the open question; see ``agent.resume``.
+
+        Args:
+            answers: by question id; one answer alone when there is one question.
+            **call: as for ``agent.run``, except ``history``.
 
         Raises:
             NoConversationError: no question is open.
@@ -125,12 +134,22 @@ class Conversation(Generic[Deps, Out]):
         return await self._turn(lambda opened: self.agent._resume(pause, answers, opened=opened, **options), resuming=True)
 
     def send_sync(self, message: Any, **call: Any) -> RunResult[Out]:
-        """:meth:`send` for code without an event loop."""
+        """:meth:`send` for code without an event loop.
+
+        Args:
+            message: what the person says.
+            **call: as for ``agent.run``, except ``history``.
+        """
         refuse_loop("send_sync", "await chat.send(...)")
         return anyio.run(lambda: self.send(message, **call))
 
     def resume_sync(self, answers: Any = MISSING, **call: Any) -> RunResult[Out]:
-        """:meth:`resume` for code without an event loop."""
+        """:meth:`resume` for code without an event loop.
+
+        Args:
+            answers: by question id; one answer alone when there is one question.
+            **call: as for ``agent.run``, except ``history``.
+        """
         refuse_loop("resume_sync", "await chat.resume(...)")
         return anyio.run(lambda: self.resume(answers, **call))
 

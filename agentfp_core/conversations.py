@@ -19,12 +19,22 @@ class ConversationIndex(Protocol):
     def begin(self, root_id: str, run_id: str, agent_id: str) -> None:
         """A run of a conversation begins.
 
+        Args:
+            root_id: the conversation.
+            run_id: the run.
+            agent_id: whose run it is.
+
         Raises:
             RunInFlightError: another one is live.
         """
 
     def end(self, root_id: str, run_id: str) -> None:
-        """The run is over."""
+        """The run is over.
+
+        Args:
+            root_id: the conversation.
+            run_id: the run.
+        """
 
     def consume(self, pause_id: str) -> None:
         """A pause is about to be resumed.

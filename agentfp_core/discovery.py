@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 from agentfp_core.entrypoints import MODELS_GROUP, PLUGINS_GROUP, Entry, Installed, at_odds, installed, load, the_one
@@ -124,6 +125,8 @@ def load_provider(model: str) -> Any:
 def no_provider(model: str, known: Collection[str]) -> str:
     """Words for a model whose provider is not installed."""
     provider, colon, _ = model.partition(":")
+    if not colon and known and provider not in PROVIDERS and not get_close_matches(provider, [*known, *PROVIDERS], n=1):
+        return f"no installed provider is called {model!r}; write 'provider:{model}', with one of {', '.join(map(repr, sorted(known)))}"
     of = f" (of model {model!r})" if colon else ""
     form = "" if colon else ". A model is written 'provider:name'"
     return f"no installed provider is called {provider!r}{of}; {what_to_do(provider, known, PROVIDERS)}{form}"

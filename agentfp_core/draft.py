@@ -102,7 +102,12 @@ class RequestDraft:
     # --- edits: they stand ---
 
     def ticket(self, message_id: str, text: str) -> None:
-        """Serve a short text in place of a message's content, from now on. The message keeps its place and its call id."""
+        """Serve a short text in place of a message's content, from now on. The message keeps its place and its call id.
+
+        Args:
+            message_id: the message.
+            text: what is served of it.
+        """
         self._edit("ticket", message_id, body=text)
 
     def hide_message(self, message_id: str) -> None:
@@ -174,7 +179,12 @@ class RequestDraft:
     # --- messages that stay ---
 
     def deliver(self, role: str, text: str) -> None:
-        """Add a message to the history itself: stored, served from now on, its author this plugin."""
+        """Add a message to the history itself: stored, served from now on, its author this plugin.
+
+        Args:
+            role: ``user`` or ``assistant``.
+            text: its text.
+        """
         self._check_open()
         if role not in ("user", "assistant"):
             raise UsageError(f"plugin {self._plugin!r} can deliver messages of role 'user' or 'assistant', not {role!r}")

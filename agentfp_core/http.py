@@ -136,7 +136,13 @@ class ModelHttp:
         return await self._attempts(lambda: self._whole("POST", path, body, headers, deadline), request, deadline)
 
     async def get(self, path: str, request: ModelRequest | None = None, **headers: str) -> HttpReply:
-        """Read something, for example the list of models; as :meth:`post`."""
+        """Read something, for example the list of models; as :meth:`post`.
+
+        Args:
+            path: behind the base URL.
+            request: the model call it is for: its timeout holds, and retries are reported to it.
+            **headers: of this request.
+        """
         deadline = _deadline(request)
         return await self._attempts(lambda: self._whole("GET", path, b"", headers, deadline), request, deadline)
 
@@ -269,7 +275,12 @@ class ModelHttp:
         return ConfigError(f"the request to {self._whose()} cannot be written ({kind}); keys and headers must be one line of plain ASCII")
 
     def failure(self, error: httpx.HTTPError, what: str) -> ModelConnectionError:
-        """The typed error of a failed transport."""
+        """The typed error of a failed transport.
+
+        Args:
+            error: what httpx raised.
+            what: what was going on, in words.
+        """
         options = self.options
         timeout = isinstance(error, httpx.TimeoutException)
         if isinstance(error, httpx.ConnectTimeout):

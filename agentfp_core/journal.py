@@ -51,6 +51,10 @@ class Journal:
     def begin(self, header: SegmentHeader, earlier: Record | None = None) -> None:
         """Open a segment; what the file does not hold of the conversation yet is written before it.
 
+        Args:
+            header: of the run's leg.
+            earlier: the record of the legs before it.
+
         Raises:
             UsageError: another run writes to the file.
         """
@@ -110,7 +114,12 @@ class Journal:
             os.write(self._file, b"\n")
 
     def write(self, event: Event, run_id: str) -> None:
-        """Append an event; it reaches the file at the next :meth:`flush`."""
+        """Append an event; it reaches the file at the next :meth:`flush`.
+
+        Args:
+            event: the event.
+            run_id: the leg that it is of.
+        """
         if run_id != self._current:
             self._buffer.append(json.dumps({"switch": run_id}) + "\n")
             self._current = run_id

@@ -53,13 +53,22 @@ class LLMCall(Generic[Out]):
     async def run(self, message: Any, **call: Unpack[CallArguments[Any]]) -> RunResult[Out]:
         """Make the call; see :meth:`Agent.run`.
 
+        Args:
+            message: what is asked: a text, or a list of texts, images and documents.
+            **call: as for :meth:`Agent.run`.
+
         Raises:
             ConfigError: its ``limits`` would halt.
         """
         return await self.agent.run(message, **_once(call))
 
     def run_sync(self, message: Any, **call: Unpack[CallArguments[Any]]) -> RunResult[Out]:
-        """:meth:`run` for code without an event loop."""
+        """:meth:`run` for code without an event loop.
+
+        Args:
+            message: what is asked: a text, or a list of texts, images and documents.
+            **call: as for :meth:`Agent.run`.
+        """
         return self.agent.run_sync(message, **_once(call))
 
 

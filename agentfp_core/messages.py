@@ -286,7 +286,14 @@ class History(Sequence[Message]):
 
     @classmethod
     def view_of(cls, items: list[Message], length: int, *, root_id: str | None = None, record: Record | None = None) -> History:
-        """A history over the first ``length`` messages of a list that only ever grows."""
+        """A history over the first ``length`` messages of a list that only ever grows.
+
+        Args:
+            items: the list, which is shared and not copied.
+            length: how many of them it has.
+            root_id: the conversation.
+            record: the record that they stand on.
+        """
         self = cls.__new__(cls)
         self._items = items
         self._length = length

@@ -6,6 +6,9 @@ from collections.abc import Callable, Collection
 
 from agentfp_core.errors import nearest
 
+SHARED = (["answer"], ["cost"])
+"""Domains of the kernel in which plugins file events too."""
+
 
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A test of event names: exact, ``prefix.*`` or ``*``."""

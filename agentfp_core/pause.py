@@ -96,6 +96,10 @@ class Pause:
     def of(cls, record: Record, state: RunState | None = None) -> Pause:
         """The pause that a record ends in.
 
+        Args:
+            record: the record.
+            state: the state at its end, where it is known; else it is computed.
+
         Raises:
             CheckpointError: the record does not end in one.
         """

@@ -10,7 +10,7 @@ import pluggy
 import pydantic
 
 from agentfp_core.callables import is_async
-from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, likely, nearest
+from agentfp_core.errors import ConfigError, PluginDefinitionError, UnknownOptionError, describe_type, likely, nearest
 from agentfp_core.events.catalog import CATALOG
 from agentfp_core.hookspecs import ARGUMENTS, MOMENTS, ON_ERROR, PHASES, PROJECT, SYNC_ONLY, Granularity, OnError, Specs, mark_of
 from agentfp_core.sisters import to_install
@@ -67,6 +67,9 @@ class Plugin:
     def __init__(self, settings: Settings | None = None, **values: Any) -> None:
         if settings is not None and values:
             raise ConfigError(f"plugin {self.name!r}: pass settings or their fields, not both")
+        if settings is not None and not isinstance(settings, self.Settings):
+            name = type(self).__name__
+            raise ConfigError(f"{name} takes its settings by name, got {describe_type(settings)}; write {name}(setting=value)")
         self.settings: Any = settings if settings is not None else validated(self.Settings, values, f"plugin {self.name!r}")
 
     @property
@@ -100,7 +103,12 @@ class Plugin:
         return None
 
     def fold(self, state: Any, event: Event) -> Any:
-        """The memo after an event. Called at append, on resume and on saved recordings alike; reads nothing else."""
+        """The memo after an event. Called at append, on resume and on saved recordings alike; reads nothing else.
+
+        Args:
+            state: the memo up to now; it is not to be changed, but replaced.
+            event: the event; of what ``memo_events`` names, where that is set.
+        """
         return state
 
     def masked_values(self, run: Run[Any]) -> Iterable[str]:

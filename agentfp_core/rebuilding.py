@@ -83,8 +83,18 @@ def _proved(state: ServedState, served: Served) -> bool:
 
 
 def _unchanged(events: Iterable[Event], root_id: str) -> Iterator[Event]:
-    """The events without texts that do not hash to their digest: the receipt is over the digests alone."""
+    """The events without texts that do not hash to their digest: the receipt is over the digests alone.
+
+    Raises:
+        RecordFormatError: they begin in the middle of a conversation, so nothing can be rebuilt of them.
+    """
+    first = True
     for event in events:
+        if first and event.seq:
+            raise RecordFormatError(
+                f"the record begins with event {event.seq}: the legs before it are not in it, so its requests cannot be rebuilt"
+            )
+        first = False
         if not isinstance(event.payload, Blob) or digest(root_id, "blob", event.payload.body) == event.payload.digest:
             yield event
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentfp_core.errors import ConfigError
 from agentfp_core.events.base import Event, Payload
 from agentfp_core.events.catalog import CATALOG
-from agentfp_core.patterns import matcher
+from agentfp_core.patterns import SHARED, matcher, misspelt
 from agentfp_core.segments import Segment, SegmentHeader, event_line, place_of, upgrade
 
 if TYPE_CHECKING:
@@ -112,10 +113,16 @@ class Record:
             pattern: a name, ``agentfp.<domain>.*`` or ``*``.
             run_id: only of this leg.
             call_id: only about this tool call.
+
+        Raises:
+            ConfigError: no event can match, for the library has none of that name.
         """
         fits = matcher(pattern)
         found = self.of_run(run_id) if run_id is not None else self
-        return [e for e in found if fits(e.name) and (call_id is None or e.call_id == call_id)]
+        fitting = [e for e in found if fits(e.name) and (call_id is None or e.call_id == call_id)]
+        if not fitting and pattern.split(".")[1:2] not in SHARED and (wrong := misspelt(pattern, CATALOG, domains=False)):
+            raise ConfigError([wrong])
+        return fitting
 
     def of_run(self, run_id: str) -> Iterator[Event]:
         """The events of one leg."""
@@ -124,7 +131,12 @@ class Record:
                 yield from segment.events[: None if length < 0 else length]
 
     def fold(self, initial: S, step: Callable[[S, Event], S]) -> S:
-        """Compute something from all events, in order."""
+        """Compute something from all events, in order.
+
+        Args:
+            initial: what to begin with.
+            step: gives what comes next, of what there is and an event.
+        """
         state = initial
         for event in self:
             state = step(state, event)
@@ -179,7 +191,7 @@ class Record:
         """Numbers of the model calls whose request no longer hashes to its receipt: the record was changed, or lacks a part. Empty is good.
 
         Raises:
-            RecordFormatError: this copy is redacted, or its events do not go together.
+            RecordFormatError: this copy is redacted, earlier legs are missing, or its events do not go together.
         """
         from agentfp_core.rebuilding import changed_calls
 
@@ -278,7 +290,12 @@ class Record:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str | bytes | Mapping[str, Any]], *, types: Iterable[type[Payload]] = ()) -> Record:
-        """Read what :meth:`to_lines` gives, as text or parsed."""
+        """Read what :meth:`to_lines` gives, as text or parsed.
+
+        Args:
+            lines: the lines, the header of the record first.
+            types: event types of plugins; events of other types are kept as they are.
+        """
         from agentfp_core.record_reader import RecordReader
 
         return RecordReader({**CATALOG, **{t.event_name: t for t in types}}).read(lines)

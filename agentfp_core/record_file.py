@@ -13,7 +13,7 @@ from agentfp_core.errors import RecordFormatError
 from agentfp_core.event_types import event_types
 from agentfp_core.events.base import Event, Payload, UnknownPayload
 from agentfp_core.events.catalog import CATALOG
-from agentfp_core.record_reader import RecordReader
+from agentfp_core.record_reader import FOREIGN, RecordReader
 from agentfp_core.segments import Segment, SegmentHeader
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class RecordFile:
         self._end = 0
         with self.lines() as lines:
             if _first(lines) not in (b"{", b""):
-                raise RecordFormatError("line 1 is not JSON; the file is no record or was damaged")
+                raise RecordFormatError(f"line 1 is not JSON: {FOREIGN}")
             for number, line in enumerate(unpacked(lines), 1):
                 try:
                     scan.line(number, line)
@@ -138,7 +138,7 @@ class RecordFile:
                     break
                 self._end = scan.at = scan.at + len(line)
         if not scan.segments:
-            raise RecordFormatError("there is no segment in it; this is no record")
+            raise RecordFormatError("there is no run in it" if scan.at else "there is nothing in it")
         self._begins = scan.begins
         self.torn_line = scan.torn_line
         self.notes: list[tuple[int, Any]] = scan.notes

@@ -12,6 +12,11 @@ from agentfp_core.events.base import Event, Payload
 from agentfp_core.record import Record
 from agentfp_core.segments import FORMAT, Segment, SegmentHeader, event_from, place_of
 
+FOREIGN = (
+    "the file is no record or was damaged. A recording begins with the header of a run; "
+    "for transcripts there are agentfp check and agentfp view"
+)
+
 
 class RecordReader:
     """Puts segments read from lines together to a record with its nested records."""
@@ -62,7 +67,7 @@ class RecordReader:
             if isinstance(error, RecordFormatError):
                 raise RecordFormatError(f"line {number}: {error}") from error
             if not self.begun:
-                raise RecordFormatError(f"line {number} is not JSON; the file is no record or was damaged") from error
+                raise RecordFormatError(f"line {number} is not JSON: {FOREIGN}") from error
             self.torn_line = number
             return None
 
@@ -84,7 +89,7 @@ class RecordReader:
         elif "file" in data:
             self.note(data["file"])
         elif self.current is None:
-            raise RecordFormatError("the first line must be a segment header; this is no record")
+            raise RecordFormatError(FOREIGN)
         else:
             return self.keep(self.event(data, line), self.current)
         return None
@@ -106,7 +111,7 @@ class RecordReader:
     def assemble(self) -> Record:
         """Put what was taken together."""
         if not self.segments:
-            raise RecordFormatError("there is no segment in it; this is no record")
+            raise RecordFormatError("there is no run in it" if self.begun else "there is nothing in it")
         by_path: dict[tuple[str, ...], list[Segment]] = {}
         last = next(reversed(self.segments.values())).header.root_id  # of a file that was used for several conversations, the last one
         for segment in [segment for segment in self.segments.values() if segment.header.root_id == last]:

@@ -208,7 +208,12 @@ class RunRecorder:
         self.route("final" if final else "tool-calls")
 
     def route(self, chosen: Any, by: str | None = None) -> None:
-        """What is done with the reply, in the words of the event."""
+        """What is done with the reply, in the words of the event.
+
+        Args:
+            chosen: the way, such as ``tool-calls`` or ``final``.
+            by: the plugin that chose it, where one did.
+        """
         self.emit(RouteDecided(chosen, by))
 
     def _close_iteration(self) -> None:

@@ -506,6 +506,14 @@ class Run(Generic[Deps]):
     # --- faults of plugins ---
 
     def plugin_failed(self, plugin: str, moment: str, phase: str, policy: OnError, error: BaseException) -> None:
-        """File that a hook raised and what was done about it."""
+        """File that a hook raised and what was done about it.
+
+        Args:
+            plugin: its name.
+            moment: the hook.
+            phase: the phase of it.
+            policy: what is done about it.
+            error: what it raised.
+        """
         self.plugin_failures[plugin] = self.plugin_failures.get(plugin, 0) + 1
         self.emit(PluginFailed(plugin, moment, phase, policy, type(error).__name__, text_of(error)), source=KERNEL)

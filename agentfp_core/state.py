@@ -76,6 +76,7 @@ class RunState:
         self.messages: list[Message] = []
         self.system_texts: list[str] = []
         self.batch: OpenBatch | None = None
+        self.unasked: dict[int, str] = {}  # results whose calls are not on the record: it begins with a resumed leg
         self.pause: PauseRequest | None = None
         self.pause_event: Event | None = None
         self.pause_answers: dict[str, str] = {}
@@ -239,7 +240,7 @@ class RunState:
     def _content_of(self, payload: MessageAdded) -> str:
         if self.batch is not None and payload.tool_call_id in self.batch.ended:
             return self.batch.ended[payload.tool_call_id][1].content
-        return ""
+        return self.unasked.pop(payload.content_of, "") if payload.content_of is not None else ""
 
     def _parts_of(self, payload: MessageAdded) -> tuple[Any, ...]:
         if payload.parts is None:
@@ -299,6 +300,7 @@ class RunState:
     def _ended(self, event: Event, payload: ToolEnded) -> None:
         batch, call_id = self.batch, event.call_id
         if batch is None or call_id is None:
+            self.unasked[event.seq] = payload.content
             return
         batch.ended[call_id] = (event.seq, payload)
         if payload.ran and payload.fingerprint is not None:

@@ -176,13 +176,27 @@ class ToolContext(Generic[Deps]):
                 raise
 
     def ask_human(self, prompt: str, *, context: Any = None, component: str | None = None, expires_in: float | None = None) -> NoReturn:
-        """Pause the run; the person's answer becomes this tool's result. See :func:`agentfp.ask_human`."""
+        """Pause the run; the person's answer becomes this tool's result. See :func:`agentfp.ask_human`.
+
+        Args:
+            prompt: what the person reads.
+            context: JSON data for the screen that shows it.
+            component: name of the part of the screen that shows it.
+            expires_in: seconds in which it can be answered.
+        """
         asks.ask_human(prompt, context=context, component=component, expires_in=expires_in)
 
     def request_input(
         self, fields: Sequence[AskField], *, context: Any = None, component: str | None = None, expires_in: float | None = None
     ) -> NoReturn:
-        """Pause the run for several values. See :func:`agentfp.request_input`."""
+        """Pause the run for several values. See :func:`agentfp.request_input`.
+
+        Args:
+            fields: what to ask, one to thirty-two.
+            context: JSON data for the screen that shows it.
+            component: name of the part of the screen that shows it.
+            expires_in: seconds in which it can be answered.
+        """
         asks.request_input(fields, context=context, component=component, expires_in=expires_in)
 
     def on_teardown(self, cleanup: Callable[[], Any], *, scope: Scope = "run", key: str | None = None, label: str | None = None) -> None:

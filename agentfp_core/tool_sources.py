@@ -30,10 +30,8 @@ class ToolSource(ABC):
     The object holds settings and no state of a run; one object serves many runs at once.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What messages call it."""
+    name: str
+    """What messages call it."""
 
     @abstractmethod
     def open(self, run: Run[Any]) -> AbstractAsyncContextManager[ToolSession]:

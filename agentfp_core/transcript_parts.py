@@ -74,10 +74,13 @@ def make_judge(name: str, settings: Mapping[str, Any] | None = None) -> Transcri
     Raises:
         KeyError: no installed judge has the name.
         PluginLoadError: it cannot be imported, or is no judge; names distribution, version and cause.
-        ConfigError: as the judge says it of its settings.
+        ConfigError: it has no such setting, or as the judge says it of its settings.
     """
     entry = the_one(name, installed_judges()[name])
-    made = _call(entry, load(entry), dict(settings or {}))
+    factory = load(entry)
+    if callable(factory):
+        _refuse_unknown(factory, settings or {})
+    made = _call(entry, factory, dict(settings or {}))
     if not isinstance(made, TranscriptJudge):
         msg = f"{entry.value!r} of {entry.origin} made no judge: it needs name and judge(), got a {type(made).__name__}"
         raise PluginLoadError(msg, entry=entry)
@@ -98,3 +101,21 @@ def _call(entry: Entry, factory: Any, settings: Mapping[str, Any]) -> Any:
         given = f" with {', '.join(sorted(settings))}" if settings else ""
         msg = f"{entry.value!r} of {entry.origin} failed when it was called{given}: {type(error).__name__}: {error}"
         raise PluginLoadError(msg, entry=entry) from error
+
+
+def _refuse_unknown(factory: Any, settings: Mapping[str, Any]) -> None:
+    """Settings that the factory does not have; one that takes any says so itself."""
+    import inspect
+
+    from agentfp_core.errors import ConfigError, nearest
+
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # its signature cannot be told
+        return
+    known = [name for name, parameter in parameters.items() if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    wrong = [f"there is no setting {name!r}; {nearest(name, known)}" for name in settings if name not in known]
+    if wrong:
+        raise ConfigError(wrong)

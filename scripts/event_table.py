@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentfp.events import CATALOG, Mark, Payload
+from scripts import plugin_events
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "events.md"
 
@@ -111,15 +112,18 @@ def _unfold(hint: Any) -> Iterator[Any]:
 
 def main(arguments: list[str]) -> int:
     """Write the page, or compare it."""
+    made = {PAGE: page(), **dict(plugin_events.pages())}
     if "--check" not in arguments:
-        PAGE.write_text(page(), encoding="utf-8")
-        print(f"{len(CATALOG)} events in {PAGE.name}")
+        for path, text in made.items():
+            path.write_text(text, encoding="utf-8")
+        print(f"{len(CATALOG)} events in {PAGE.name}, those of plugins in {len(made) - 1} READMEs")
         return 0
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == page():
-        print("docs/events.md is up to date")
-        return 0
-    print("docs/events.md is not what the catalog says; write it with python -m scripts.event_table", file=sys.stderr)
-    return 1
+    old = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in old:
+        print(f"{path} is not what the events say of themselves; write it with python -m scripts.event_table", file=sys.stderr)
+    if not old:
+        print("docs/events.md and the READMEs of plugins are up to date")
+    return 1 if old else 0
 
 
 if __name__ == "__main__":

@@ -97,4 +97,7 @@ def answers_of(pause: Pause, given: Sequence[str], *, by: str | None = None) -> 
             made[name] = answer_of(by_id[name], value, by=by)
         except ValueError as error:
             raise CommandError(f"--answer for {name}: {error}") from error
+    if not made and any(question.required for question in pause.questions):
+        options = [f"--answer {q.id}={'approve' if q.kind == 'decision' else 'VALUE'}  {q.prompt}" for q in pause.questions]
+        raise CommandError("nothing is answered; the pause has open questions:\n  " + "\n  ".join(options))
     return made

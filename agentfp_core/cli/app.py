@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -29,6 +30,9 @@ BUILT_IN: Mapping[str, str] = {
 """The kernel's own commands: the module whose ``app`` each is."""
 
 
+_FIRST = re.compile(r"(?<=[.])\s+(?=[A-Z-])|\n\s*\n")
+
+
 class Commands(TyperGroup):
     """The group of all commands: the kernel's own, those of other distributions, and those that could be installed."""
 
@@ -53,8 +57,12 @@ class Commands(TyperGroup):
             command = not_installed(cmd_name)
         else:
             return None
-        _set_markup(command)
+        _set_help(command, ctx)
         return command
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options of ``agentfp`` itself."""
+        return _without_types_of_flags(super().get_params(ctx))
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """The command that is meant."""
@@ -66,11 +74,21 @@ def _markup() -> Literal["rich"] | None:
     return "rich" if sys.stdout.isatty() else None
 
 
-def _set_markup(command: Any) -> None:
-    """Plain help in a pipe, panels on a terminal."""
+def _set_help(command: Any, ctx: typer.Context) -> None:
+    """Plain help in a pipe, panels on a terminal; a list of commands has the first sentence of each."""
     command.rich_markup_mode = _markup()
+    command.short_help = command.short_help or _FIRST.split((command.help or "").strip(), maxsplit=1)[0].replace("\n", " ")
+    _without_types_of_flags(command.get_params(ctx))
     for inner in getattr(command, "commands", {}).values():
-        _set_markup(inner)
+        _set_help(inner, ctx)
+
+
+def _without_types_of_flags(params: Any) -> Any:
+    """Flags, of which a terminal would be told that they take a value."""
+    for param in params:
+        if getattr(param, "is_bool_flag", False) and hasattr(param, "display_type_rich"):
+            param.metavar = ""
+    return params
 
 
 def _keep_stdout(command: Any) -> None:

@@ -43,12 +43,14 @@ def chat(
     from agentfp_core.cli.live import Live
     from agentfp_core.cli.outcome import check_writable
     from agentfp_core.cli.subject import find_agent
+    from agentfp_core.model import check_ready
 
     if redact and record is None:
         raise CommandError("--redact goes with --record FILE")
     check_writable({"--record": record})
     overrides = {} if model is None else {"model": model}
     found = find_agent(target, config=config, agent=agent, env=env, overrides=overrides)
+    check_ready(found.model)  # before somebody writes to a model that cannot answer
     people = interactive() and not as_json
     drive = Drive(found, deps=deps, record=record, redact=redact, by=by, ask=people, live=Live(on_terminal() and not as_json))
     import anyio

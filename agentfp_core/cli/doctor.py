@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 REACH_SECONDS = 30.0
+ADD_ONS = ("agentfp-adapters",)
+"""Distributions of the project that only other frameworks use, so that no entry point leads to them."""
 State: TypeAlias = Literal["ok", "note", "problem"]
 KEYS = (
     "ANTHROPIC_API_KEY",
@@ -109,6 +112,9 @@ def _distributions(found: Installed) -> Iterator[Finding]:
     import importlib.metadata
 
     origins = {entry.origin for names in found.entries.values() for entries in names.values() for entry in entries}
+    for name in sorted(ADD_ONS):  # these have no entry point
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            origins.add(f"{name} {importlib.metadata.version(name)}")
     try:
         own = importlib.metadata.version("agentfp")
     except importlib.metadata.PackageNotFoundError:

@@ -113,8 +113,9 @@ def _usage(error: Any) -> int:
         return Code.OK
     if context is not None:
         note(context.get_usage())
-    hint = f"; see {context.command_path} --help" if context is not None else ""
-    _show(f"{error.format_message().replace('Value error, ', '').rstrip('.')}{hint}")
+    said = error.format_message().replace("Value error, ", "").rstrip(".")
+    see = " See" if said.endswith("?") else "; see"
+    _show(said if context is None else f"{said}{see} {context.command_path} --help")
     return Code.USAGE
 
 

@@ -19,6 +19,7 @@ from agentfp_core.errors import PluginLoadError
 NOT_INSTALLED: Mapping[str, tuple[str, str]] = {
     "audit": ("Check audit logs offline, or show what is in them.", 'pip install "agentfp[audit]"'),
     "check": ("Judge the answers of any agent's transcript.", 'pip install "agentfp[check]"'),
+    "check-semantics": ("Check that samples of tools' results are described as they have to be.", 'pip install "agentfp[answer]"'),
     "cost": ("Say what recorded runs cost.", 'pip install "agentfp[cost]"'),
     "diff": ("Compare two runs: the first step that differs.", 'pip install "agentfp[recording]"'),
     "mcp-serve": ("Serve an agent's tools to MCP clients.", 'pip install "agentfp[mcp]"'),

@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where; made if it is not there.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="provider:name; what is installed when left out.", show_default=False)
     ] = None,
@@ -39,7 +39,7 @@ def init(
     files = project(chosen)
     write_new(folder, files)
     missing = chosen.partition(":")[0] not in providers
-    hint = _install_hint(chosen, NO_PROVIDER, any_provider=bool(providers)) if missing else None
+    hint = _install_hint(chosen, NO_PROVIDER, any_provider=bool(providers)) if missing else _not_ready(chosen)
     if as_json:
         data({"folder": str(folder), "files": list(files), "model": chosen, "install": hint})
         return
@@ -49,12 +49,23 @@ def init(
         note(hint, "yellow")
     there = "" if folder == Path() else f"cd {folder} && "
     ask = 'agentfp run "What is on the desk, and what is due first?"'
-    say(f"next: {there}{ask if hint is None else 'python -m pytest; with a provider ' + ask}")
+    say(f"next: {there}{ask if hint is None else 'python -m pytest; after that, ' + ask}")
 
 
 def _install_hint(model: str, nothing: str, *, any_provider: bool) -> str:
     provider = model.partition(":")[0]
     return f'the provider {provider!r} is not installed: pip install "agentfp[{provider}]"' if any_provider else nothing
+
+
+def _not_ready(model: str) -> str | None:
+    """What an installed model lacks: weights, or a key."""
+    from agentfp_core.model import check_ready, resolve_model
+
+    try:
+        check_ready(resolve_model(model))
+    except Exception as error:  # the provider's own code
+        return str(error)
+    return None
 
 
 def write_new(folder: Path, files: dict[str, str]) -> None:

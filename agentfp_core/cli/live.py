@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentfp_core.cli.output import clean, console, note, on_terminal, one_line, out, styled
+from agentfp_core.cli.output import clean, console, counted, note, on_terminal, one_line, out, styled
 
 if TYPE_CHECKING:
     from agentfp_core.events.base import Event
@@ -73,7 +74,7 @@ class Live:
     def _message(self, event: Event, payload: Any) -> None:
         for call in payload.tool_calls or ():
             self.tool_calls += 1
-            self._tools[call.id] = f"{call.name}({one_line(call.arguments, 60).removeprefix('{').removesuffix('}')})"
+            self._tools[call.id] = f"{call.name}({_arguments(call.arguments)})"
 
     def _dispatched(self, event: Event, payload: Any) -> None:
         self._running = list(payload.calls)
@@ -155,7 +156,7 @@ class Live:
         """A line on what the run took."""
         if not self.on:
             return
-        parts = [result.status.replace("_", " "), _count(self.calls, "model call"), _count(self.tool_calls, "tool call")]
+        parts = [result.status.replace("_", " "), counted(self.calls, "model call"), counted(self.tool_calls, "tool call")]
         if result.usage.total:
             parts.append(f"{result.usage.total} tokens")
         if result.cost_usd is not None:
@@ -170,5 +171,12 @@ class Live:
         self._shown = ""
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _arguments(text: str) -> str:
+    """The arguments of a call in one line, as Python would have them; as they are where they are no object."""
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return one_line(text, 60)
+    if not isinstance(values, dict):
+        return one_line(text, 60)
+    return one_line(", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items()), 60)

@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def new_plugin(
-    name: Annotated[str, typer.Argument(help="The plugin's name, such as office-hours.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The plugin's name, such as office-hours.", show_default=False)],
     folder: Annotated[Path | None, typer.Option(help="Where; agentfp-NAME here when left out.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
@@ -28,8 +28,14 @@ def new_plugin(
     """
     from agentfp_core.cli.init import write_new
     from agentfp_core.cli.plugin_templates import distribution
+    from agentfp_core.entrypoints import PLUGINS_GROUP, installed
+    from agentfp_core.sisters import PLUGINS
 
     plugin = _plugin_name(name)
+    if plugin in PLUGINS or plugin in (found := installed(PLUGINS_GROUP).group(PLUGINS_GROUP)):
+        raise CommandError(
+            f"there is a plugin {plugin!r} already, of {PLUGINS.get(plugin) or found[plugin][0].origin}; choose another name"
+        )
     where = folder if folder is not None else Path(f"agentfp-{plugin.replace('_', '-')}")
     files = distribution(plugin)
     write_new(where, files)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+_LISTED = re.compile(r"(?m)^(?:\s+\S|[-*]\s|\d+[.)]\s)|:$")
+"""In a paragraph of lines that are not to be joined."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -63,9 +65,42 @@ def shown(text: str) -> str:
 
 
 def one_line(text: str, size: int = 100) -> str:
-    """A text in one line, cut where it is too long."""
+    """A text in one line, cut where it is too long.
+
+    Args:
+        text: the text.
+        size: characters that may be shown.
+    """
     line = clean(" ".join(text.split()))
     return line if len(line) <= size else f"{line[: size - 1]}…"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, in words.
+
+    Args:
+        number: how many.
+        what: one of them.
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """A text of paragraphs for people: on a terminal in lines that fit it, in a pipe as it is.
+
+    Args:
+        text: the text.
+        indent: blanks before each line.
+    """
+    import shutil
+    import textwrap
+
+    blanks = " " * indent
+    if not on_terminal():
+        return textwrap.indent(text, blanks)
+    width = max(shutil.get_terminal_size().columns - 1, indent + 20)
+    lines = [line for part in text.split("\n\n") for line in ([*part.splitlines(), ""] if _LISTED.search(part) else [part, ""])]
+    return "\n".join([textwrap.fill(line, width, initial_indent=blanks, subsequent_indent=blanks) for line in lines[:-1]])
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -76,7 +111,13 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def styled(text: str, style: str, stream: TextIO) -> str:
-    """A text in a style where the stream is a terminal that wants colours."""
+    """A text in a style where the stream is a terminal that wants colours.
+
+    Args:
+        text: the text.
+        style: ``red``, ``green``, ``yellow``, ``cyan``, ``bold`` or ``dim``.
+        stream: where it goes.
+    """
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     codes = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
@@ -100,13 +141,23 @@ def to_json(value: Any, *, lines: bool = False) -> str:
 
 
 def say(text: str = "", style: str | None = None) -> None:
-    """Print a line of the command's result."""
+    """Print a line of the command's result.
+
+    Args:
+        text: the line.
+        style: ``red``, ``green``, ``yellow``, ``cyan``, ``bold`` or ``dim``, for a terminal; plain when None.
+    """
     line = shown(text)
     print(line if style is None else styled(line, style, out()), file=out())
 
 
 def note(text: str, style: str | None = None) -> None:
-    """Print a line beside the result, to stderr."""
+    """Print a line beside the result, to stderr.
+
+    Args:
+        text: the line.
+        style: ``red``, ``green``, ``yellow``, ``cyan``, ``bold`` or ``dim``, for a terminal; plain when None.
+    """
     line = clean(text)
     print(line if style is None else styled(line, style, sys.stderr), file=sys.stderr, flush=True)
 
@@ -127,9 +178,12 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequenc
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="dim")
+    to = console()
+    longest = max((len(row[0]) for row in made if row), default=0)
+    grid = Table(box=None, pad_edge=False, header_style="dim", show_header=any(headers))
     for index, header in enumerate(headers):
-        grid.add_column(header, style=None if styles is None else styles[index] or None, overflow="fold")
+        whole = min(longest, to.width // 2) if index == 0 else None  # names stand first, and are not broken
+        grid.add_column(header, style=None if styles is None else styles[index] or None, overflow="fold", min_width=whole)
     for row in made:
         grid.add_row(*[Text(clean(cell)) for cell in row])
-    console().print(grid, soft_wrap=False)
+    to.print(grid, soft_wrap=False)

@@ -9,7 +9,7 @@ import typer
 
 from agentfp_core.cli.exits import Code, CommandError
 from agentfp_core.cli.options import AgentName, ConfigFile, Json, Overlay
-from agentfp_core.cli.output import data, note, on_terminal, say, table
+from agentfp_core.cli.output import data, note, on_terminal, say, table, wrapped
 
 if TYPE_CHECKING:
     import pydantic
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentfp_core.entrypoints import Entry
     from agentfp_core.plugins import Plugin
 
-app = typer.Typer(add_completion=False, help="List the plugins that are installed, or show one of them.")
+app = typer.Typer(add_completion=False)
 _STYLES = {"on": "green", "failed": "red", "missing": "red", "blocked": "yellow"}
 
 
@@ -31,8 +31,9 @@ def plugins(
     load: Annotated[bool, typer.Option("--load", help="Also import those that are not on, to see which are broken.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the plugins that are installed: state, distribution, version, and the cause where one failed.
+    """List the plugins that are installed, or show one of them.
 
+    Of each plugin its state, distribution and version, and the cause where one failed. The states are
     on: switched on by the config file; found: installed, not switched on; off: enabled = false; blocked: by AGENTFP_DISABLE_PLUGINS.
     """
     if ctx.invoked_subcommand is not None:
@@ -86,7 +87,9 @@ def _loaded(report: PluginReport) -> PluginReport:
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="The plugin's name.", show_default=False)], as_json: Json = False) -> None:
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The plugin's name.", show_default=False)], as_json: Json = False
+) -> None:
     """Show one plugin: what it does, its settings, its hooks, and the lines that switch it on."""
     from agentfp_core.discovery import load_plugin, not_installed
     from agentfp_core.entrypoints import PLUGINS_GROUP, installed
@@ -177,7 +180,7 @@ def _hooks(cls: type[Plugin]) -> list[dict[str, str]]:
 def _show_one(described: dict[str, Any]) -> None:
     say(f"{described['name']}  ({described['distribution']} {described['version']})", "bold")
     if described["doc"]:
-        say(described["doc"])
+        say(wrapped(described["doc"]))
     if described["requires"]:
         say(f"needs: {', '.join(described['requires'])}")
     say()
@@ -186,7 +189,7 @@ def _show_one(described: dict[str, Any]) -> None:
         default = "required" if row["required"] else f"default {row['default']!r}"
         say(f"  {row['name']}: {row['type']}, {default}")
         if row["doc"]:
-            say(f"      {row['doc']}", "dim")
+            say(wrapped(" ".join(row["doc"].split()), 6), "dim")
     if not described["settings"]:
         say("  none", "dim")
     say("hooks", "cyan")

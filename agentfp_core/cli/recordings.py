@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentfp_core.cli.exits import CommandError
+from agentfp_core.cli.output import note, on_terminal
 
 ENDINGS = (".jsonl", ".jsonl.xz", ".jsonl.gz")
 _BEGINNINGS = (b'{"file":', b'{"agentfp":')
@@ -24,6 +25,8 @@ def recording_in(path: Path) -> Path:
     files = [file for file in path.rglob("*") if file.name.endswith(ENDINGS) and file.is_file()]
     for file in sorted(files, key=lambda file: (_changed(file), str(file)), reverse=True):
         if _is_recording(file):
+            if on_terminal():
+                note(f"{file}, the newest in {path}:", "dim")
             return file
     raise CommandError(f"there is no recording in the folder {str(path)!r}; recordings end in {', '.join(ENDINGS)}")
 

@@ -12,7 +12,7 @@ import typer
 
 from agentfp_core.cli.exits import Code, CommandError
 from agentfp_core.cli.options import Json
-from agentfp_core.cli.output import data, note, one_line, say, to_json
+from agentfp_core.cli.output import counted, data, note, one_line, say, to_json
 from agentfp_core.cli.recordings import recording_in
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def steps(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A recording, a saved record (run --record) or a journal (run --journal); a folder for its newest.", show_default=False
+            metavar="FILE",
+            help="A recording, a saved record (run --record) or a journal (run --journal); a folder for its newest.",
+            show_default=False,
         ),
     ],
     call: Annotated[int | None, typer.Option("--call", help="Show the request of this model call, rebuilt.", metavar="K")] = None,
@@ -230,7 +232,7 @@ class _Printer:
 
     def _model_call(self, step: dict[str, Any]) -> None:
         served = step["served"]
-        counts = f"{served['messages']} messages, {served['tools']} tools, {served['pieces']} pieces"
+        counts = ", ".join(counted(served[f"{what}s"], what) for what in ("message", "tool", "piece"))
         self._line(f"  model call {step['call']}: served {counts}, receipt {served['receipt'][:12]}", "cyan")
         for edit in served.get("edits", ()):
             self._line(f"    {edit['plugin']} edits the request: {edit['op']} {edit['target']}", "dim")

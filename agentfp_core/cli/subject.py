@@ -32,6 +32,10 @@ def importable(folder: Path) -> None:
 def open_config(file: Path | None, env: str | None) -> Config:
     """The config file that is meant, read.
 
+    Args:
+        file: the file that ``--config`` names; the next ``agentfp.toml`` here or above when None.
+        env: its overlay; what ``AGENTFP_ENV`` names when None.
+
     Raises:
         CommandError: there is none.
         ConfigError: it cannot be read.
@@ -39,6 +43,8 @@ def open_config(file: Path | None, env: str | None) -> Config:
     from agentfp_core.config import find_config, load_config
 
     path = find_config() if file is None else file
+    if file is None and path is not None and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())  # problems are told with it
     if path is None:
         raise CommandError(
             "there is no agentfp.toml here or above; `agentfp init` writes one, --config FILE names one, "
@@ -51,7 +57,12 @@ def open_config(file: Path | None, env: str | None) -> Config:
 
 
 def optional_config(file: Path | None, env: str | None) -> Config | None:
-    """The config file, or None where none is named and none is found."""
+    """The config file, or None where none is named and none is found.
+
+    Args:
+        file: the file that ``--config`` names; the next ``agentfp.toml`` here or above when None.
+        env: its overlay; what ``AGENTFP_ENV`` names when None.
+    """
     from agentfp_core.config import find_config
 
     return None if file is None and find_config() is None else open_config(file, env)

@@ -9,7 +9,7 @@ import typer
 
 from agentfp_core.cli.exits import CommandError
 from agentfp_core.cli.options import AgentName, ConfigFile, Json, Overlay
-from agentfp_core.cli.output import data, say
+from agentfp_core.cli.output import data, say, wrapped
 
 if TYPE_CHECKING:
     from agentfp_core.agent import Agent
@@ -80,7 +80,7 @@ def _marks(tool: Tool[..., Any] | None) -> list[str]:
 def _show(spec: ToolSpec, tool: Tool[..., Any] | None) -> None:
     marks = _marks(tool)
     say(spec.name + (f"  ({', '.join(marks)})" if marks else ""), "bold")
-    for line in spec.description.splitlines():
-        say(f"  {line}")
+    if spec.description:
+        say(wrapped(spec.description, 2))
     for line in json.dumps(spec.parameters, ensure_ascii=False, indent=2).splitlines():
         say(f"  {line}", "dim")

@@ -63,4 +63,4 @@ class Problem:
         return Problem(self.origin, mask(self.text))
 
     def __str__(self) -> str:
-        return f"{self.origin.place}: {self.text}"
+        return self.text if self.origin.kind == "override" else f"{self.origin.place}: {self.text}"

@@ -21,7 +21,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     close = difflib.get_close_matches(word, names, n=1)
     accepted = ", ".join(repr(name) for name in names[:30]) or "nothing"
-    return f"did you mean {close[0]!r}? Accepted: {accepted}" if close else f"Accepted: {accepted}"
+    return f"did you mean {close[0]!r}? Accepted: {accepted}" if close else f"accepted: {accepted}"
 
 
 def likely(word: Any, accepted: str) -> str:

@@ -52,7 +52,12 @@ class CheckReport:
     notes: list[str] = field(default_factory=list)
 
     def problem(self, check: str, text: str) -> None:
-        """Note a problem, once."""
+        """Note a problem, once.
+
+        Args:
+            check: which rule is broken.
+            text: how, and what to do.
+        """
         line = f"[{check}] {text}"
         if line not in self.problems:
             self.problems.append(line)

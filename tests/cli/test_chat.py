@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from agentfp import Record
+from agentfp.testing import PluginDist
 from tests.cli.conftest import Cli
 
 
@@ -38,3 +39,19 @@ def test_a_failed_turn_ends_it(agents: Path, cli: Cli) -> None:
 def test_deps_live_as_long_as_the_conversation(agents: Path, cli: Cli) -> None:
     done = cli("chat", "desk_agents:depending", "--deps", "desk_agents:deps_async_context", stdin="one\n")
     assert done.out == "async context\n"
+
+
+def test_a_model_that_cannot_answer_is_told_of_before_the_first_message(folder: Path, site: PluginDist, cli: Cli) -> None:
+    lacking = "class M:\n    def __init__(self, name, **settings): ...\n    def check_ready(self): raise ValueError('there is no key')\n"
+    site("agentfp-stub", entry_points={"agentfp.models": {"stub": "keyless_chat:M"}}, modules={"keyless_chat": lacking + COMPLETES})
+    assert cli("init").code == 0
+    done = cli("chat", stdin="")
+    assert (done.code, done.out, done.err) == (5, "", "agentfp: ValueError: there is no key\n")
+
+
+COMPLETES = """
+    name = "m"
+    provider = "stub"
+    features = None
+    async def complete(self, request): ...
+"""

@@ -62,12 +62,26 @@ def test_no_arguments_show_help(cli: Cli) -> None:
     assert cli("config").code == 0
 
 
+def test_a_list_of_commands_has_whole_sentences(cli: Cli) -> None:
+    for group in ((), ("config",), ("plugins",)):
+        said = cli(*group, "--help").out
+        assert "..." not in said.partition("Commands:")[2], said
+
+
+def test_flags_take_no_value_on_a_terminal(terminal: Open) -> None:
+    for command in ((), ("run",), ("config", "check")):
+        shown = terminal(*command, "--help")
+        assert shown.wait() == 0
+        assert "Show this message and exit." in shown.text
+        assert "<bool>" not in shown.text
+
+
 @pytest.mark.parametrize(("wrong", "meant"), [("stpes", "steps"), ("shou", "shout")])
 def test_a_wrong_name_brings_the_nearest_one(site: PluginDist, cli: Cli, wrong: str, meant: str) -> None:
     command(site, "shout", SHOUT, "app")
     done = cli(wrong)
     assert (done.code, done.out) == (2, "")
-    assert f"Did you mean '{meant}'" in done.err
+    assert done.err.endswith(f"Did you mean '{meant}'? See agentfp --help\n")
 
 
 # --- commands that are not installed --------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import jsonschema
 import pytest
 
 from agentfp.testing import PluginDist
+from agentfp_core.cli import output
 from tests.cli.conftest import Cli
 
 HOURS = """
@@ -187,7 +189,7 @@ def test_show_says_where_each_value_came_from(folder: Path, hours: PluginDist, c
     monkeypatch.setenv("AGENTFP__AGENT__LIMITS__ITERATIONS", "4")
     shown = cli("config", "show", "--json", "--env", "prod", "--model", "stub:large").json
     values = {value["path"]: value for value in shown["values"]}
-    assert values["plugins.hours.title"]["from"] == {"kind": "file", "file": str(folder / "agentfp.toml"), "line": 7, "column": 1}
+    assert values["plugins.hours.title"]["from"] == {"kind": "file", "file": "agentfp.toml", "line": 7, "column": 1}
     assert values["plugins.hours.opens"]["from"]["kind"] == "overlay"
     assert values["agent.limits.iterations"]["from"] == {"kind": "environment", "name": "AGENTFP__AGENT__LIMITS__ITERATIONS"}
     assert values["agent.model"]["from"] == {"kind": "override"}
@@ -196,7 +198,7 @@ def test_show_says_where_each_value_came_from(folder: Path, hours: PluginDist, c
     for done in (cli("config", "show"), cli("config", "show", "--json"), cli("doctor", "--json"), cli("config", "check", "--json")):
         assert "s3cret-value" not in done.out + done.err
     lines = cli("config", "show", "--no-defaults").out.splitlines()
-    assert f"plugins.hours.title\tOffice\t{folder / 'agentfp.toml'}:7:1" in lines
+    assert "plugins.hours.title\tOffice\tagentfp.toml:7:1" in lines
     assert not any(line.endswith("\tdefault") for line in lines)
 
 
@@ -288,3 +290,12 @@ from agentfp.testing import ScriptedModel
 def make(name, **settings):
     return ScriptedModel([ConnectionError("refused")], provider="off", name=name)
 """
+
+
+def test_long_texts_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{'word ' * 11}word\nof one\n\n- one\n- {'two ' * 12}"
+    assert output.wrapped(text, 2) == textwrap.indent(text, "  "), "a pipe gets it as it is"
+    monkeypatch.setattr(output, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "43")
+    lines = output.wrapped(text, 2).splitlines()
+    assert lines == [f"  {'word ' * 7}word", "  word word word word of one", "", "  - one", f"  - {'two ' * 8}two", "  two two two"]

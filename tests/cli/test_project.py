@@ -51,6 +51,15 @@ def test_init_with_a_model_that_is_not_installed_says_what_to_install(folder: Pa
     assert 'pip install "agentfp[openai]"' in done.err
 
 
+def test_init_says_what_the_model_lacks(folder: Path, site: PluginDist, cli: Cli) -> None:
+    lacking = "class M:\n    def __init__(self, name, **settings): ...\n    def check_ready(self): raise ValueError('there is no key')\n"
+    site("agentfp-stub", entry_points={"agentfp.models": {"stub": "keyless:M"}}, modules={"keyless": lacking})
+    done = cli("init")
+    assert (done.code, done.err) == (0, "there is no key\n")
+    assert "next: python -m pytest; after that, agentfp run" in done.out
+    assert cli("init", "other", "--json").json["install"] == "there is no key"
+
+
 def test_init_overwrites_nothing(folder: Path, cli: Cli) -> None:
     Path("desk_tools.py").write_text("mine")
     done = cli("init")
@@ -116,6 +125,15 @@ def test_names_that_cannot_be_are_refused(folder: Path, cli: Cli, name: str) -> 
     done = cli("new-plugin", name)
     assert (done.code, done.out) == (2, "")
     assert list(folder.iterdir()) == []
+
+
+def test_new_plugin_takes_no_name_that_is_taken(folder: Path, site: PluginDist, cli: Cli) -> None:
+    site("hours-of-others", entry_points={"agentfp.plugins": {"hours": "hours:P"}}, modules={"hours": ""}, version="2.0")
+    for name, owner in (("hours", "hours-of-others 2.0"), ("evidence", "agentfp-evidence")):
+        done = cli("new-plugin", name)
+        assert (done.code, done.out) == (2, "")
+        assert f"there is a plugin '{name}' already, of {owner}" in done.err
+    assert not list(folder.glob("agentfp-*"))
 
 
 def test_new_plugin_overwrites_nothing(folder: Path, cli: Cli) -> None:

@@ -276,12 +276,19 @@ def test_some_answers_give_an_updated_pause(agents: Path, cli: Cli) -> None:
     assert '"values":{"colour":"red","count":2,"note":true}' in json.dumps(Record.load("all.jsonl").history[-2].text).replace("\\", "")
 
 
+def test_a_model_without_its_provider_is_told_how_to_be_written(folder: Path, provider: PluginDist, cli: Cli) -> None:
+    assert cli("init").code == 0
+    done = cli("run", "hi", "--model", "gpt-5")
+    assert done.code == 3
+    assert done.err == "agentfp: no installed provider is called 'gpt-5'; write 'provider:gpt-5', with one of 'stub'\n"
+
+
 @pytest.mark.parametrize(
     ("file", "answers", "said"),
     [
         ("pause.json", ["maybe"], "a decision is approve, reject"),
         ("pause.json", ["q_other=approve"], "names no open question"),
-        ("pause.json", [], "has open questions"),
+        ("pause.json", [], "=approve  May shut run?"),
         ("other.json", ["approve"], "other.json: No such file or directory"),
         ("text.json", ["approve"], "--resume takes a file with a pause"),
         ("empty.json", ["approve"], "pause"),

@@ -188,7 +188,12 @@ def test_nested_runs_are_walked_too(folder: Path, cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("no record\n", "no record"), ("", "no segment"), ('{"agentfp": 99, "segment": {}}\n', "version 99"), (None, "No such file")],
+    [
+        ("no record\n", "no record"),
+        ("", "there is nothing in it"),
+        ('{"agentfp": 99, "segment": {}}\n', "version 99"),
+        (None, "No such file"),
+    ],
 )
 def test_what_is_no_recording_exits_with_2(folder: Path, cli: Cli, text: str | None, said: str) -> None:
     if text is not None:

@@ -26,7 +26,7 @@ def outcomes(file: Path) -> list[str]:
 def test_status_tool_calls_and_text_are_shown(agents: Path, terminal: Open) -> None:
     shown = terminal("run", "desk_agents:looking", "Is A up?")
     shown.expect("thinking")
-    shown.expect('look("switch":"A"): success')
+    shown.expect('look(switch="A"): success')
     shown.expect("Switch A is up.")
     shown.expect("answered · 2 model calls · 1 tool call")
     assert shown.wait() == 0
@@ -206,3 +206,11 @@ def test_a_reader_that_goes_away_is_no_error(agents: Path) -> None:
 def test_a_pipe_gets_no_colours_and_no_progress(agents: Path) -> None:
     process = agentfp(["run", "desk_agents:looking", "x"], agents, env={**os.environ, "FORCE_COLOR": "1"})
     assert process.communicate(timeout=30) == ("Switch A is up.\n", "")
+
+
+def test_of_a_folder_it_is_told_which_recording_is_shown(agents: Path, terminal: Open) -> None:
+    assert terminal("run", "desk_agents:looking", "Is A up?", "--record", "one.jsonl").wait() == 0
+    shown = terminal("steps", ".")
+    shown.expect("one.jsonl, the newest in .:")
+    shown.expect("Is A up?")
+    assert shown.wait() == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -98,6 +98,26 @@ def test_what_is_no_model_and_no_limits_is_refused_while_building() -> None:
         "model must be a model or 'provider:name', got a dict",
         "limits takes a Limits, got a dict; write Limits(iterations=...)",
     )
+
+
+def test_one_thing_where_a_list_belongs_is_told_with_the_list() -> None:
+    look: Any = print
+    with pytest.raises(ConfigError) as caught:
+        Agent(ScriptedModel(["Hi."]), tools=look, plugins=cast("Any", "evidence"), instructions=cast("Any", 3))
+    assert [problem.split(",")[0] for problem in caught.value.problems] == [
+        "tools takes a list",
+        "plugins takes a list",
+        "instructions takes a list",
+    ]
+    assert Agent(ScriptedModel(["Hi."]), instructions="Be brief.").instructions == ("Be brief.",)
+
+
+def test_a_wrong_argument_is_told_of_under_the_name_that_was_called() -> None:
+    wrong: Any = {"tols": []}
+    with pytest.raises(TypeError, match=r"Agent\.__init__\(\) got an unexpected keyword argument 'tols'"):
+        Agent(ScriptedModel(["Hi."]), **wrong)
+    with pytest.raises(ConfigError, match="redact takes a RedactionPolicy, got a str"):
+        Agent(ScriptedModel(["Hi."]), redact=cast("Any", "all"))
 
 
 async def test_instructions_are_texts_and_functions_of_the_run() -> None:

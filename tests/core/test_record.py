@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from agentfp import (
     Agent,
     Checkpoint,
+    ConfigError,
     Record,
     tool,
 )
@@ -71,7 +72,10 @@ async def test_events_are_found_by_pattern_leg_and_call() -> None:
     assert record.events() == list(record)
     assert record.events("agentfp.tool.*") == [one for one in record if one.name.startswith("agentfp.tool.")]
     assert [one.name for one in record.events("agentfp.agent.turn_start")] == ["agentfp.agent.turn_start"]
-    assert record.events("agentfp.tool") == record.events("gentfp.*") == []
+    assert record.events("agentfp.tool.progress") == record.events("gentfp.*") == record.events("agentfp.office.*") == []
+    for wrong in ("agentfp.tool", "agentfp.tool.end"):
+        with pytest.raises(ConfigError, match=r"there is no event .*did you mean 'agentfp\.tool\.ended'"):
+            record.events(wrong)
     assert sorted(one.outcome for one in record.of(ToolEnded)) == ["failure", "success", "success"]
     call_id = record.events("agentfp.tool.ended")[0].call_id
     assert {one.call_id for one in record.events(call_id=call_id)} == {call_id}

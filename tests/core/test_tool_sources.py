@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agentfp import Agent, Pause, PauseToolMissingError, ToolNameError, approve, raw_tool, tool
+from agentfp import Agent, ConfigError, Pause, PauseToolMissingError, ToolNameError, approve, raw_tool, tool
 from agentfp.model import ModelRequest
 from agentfp.plugin import Run, Tool, ToolSession, ToolSource
 from agentfp.testing import ScriptedModel, call
@@ -28,13 +28,9 @@ class Shelf(ToolSource):
     """A source whose tools a test changes, and that writes down what happens to it."""
 
     def __init__(self, *tools: Tool[..., Any], name: str = "shelf") -> None:
-        self._name = name
+        self.name = name
         self.now: Sequence[Tool[..., Any]] = tools
         self.log: list[str] = []
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[ToolSession]:
@@ -158,3 +154,11 @@ async def test_an_agent_without_sources_opens_none() -> None:
         return "x"
 
     assert Agent(ScriptedModel(["Done."]), tools=[own]).tool_sources == ()
+
+
+def test_a_source_without_a_name_is_refused_while_building() -> None:
+    class Nameless(ToolSource):
+        def open(self, run: Run[Any]) -> Any: ...
+
+    with pytest.raises(ConfigError, match="tool source Nameless needs a name"):
+        Agent(ScriptedModel(["Hi."]), tools=[Nameless()])

@@ -127,3 +127,12 @@ def test_blocks_share_a_namespace_and_may_await(tmp_path: Path) -> None:
 
 def test_a_block_knows_where_it_stands() -> None:
     assert str(Block("made.md", 3, "python", "")) == "made.md:3 (python)"
+
+
+UNTYPED = re.compile(r"events\(\"agentfp\.[\w.*]+\"\)(?:\[\d+\]\.payload\b|:\n(?: {4}.*\n)*? {4}.*\bevent\.payload\.)")
+
+
+@pytest.mark.parametrize("path", [_sees(path) for path in PAGES])
+def test_a_page_shows_code_that_type_checkers_follow(path: Path) -> None:
+    """`record.of(ToolEnded)` gives payloads whose fields an editor knows; those of `record.events(...)` are of any type."""
+    assert not UNTYPED.search(path.read_text(encoding="utf-8"))

@@ -47,7 +47,13 @@ class WireChecks(Checks):
             yield server
 
     def said(self, text: str = "", *calls: ToolCall, **more: Any) -> ModelResponse:
-        """A reply for a script, with numbers of tokens that the format can carry."""
+        """A reply for a script, with numbers of tokens that the format can carry.
+
+        Args:
+            text: its text.
+            *calls: its tool calls.
+            **more: further fields of a ``ModelResponse``.
+        """
         usage = more.pop("usage", Usage(1234567, 7654321))
         return ModelResponse(text=text, tool_calls=calls, usage=self.usage_of(usage), **more)
 
@@ -56,7 +62,12 @@ class WireChecks(Checks):
         return Usage(**{f.name: getattr(usage, f.name) for f in dataclasses.fields(Usage) if f.name in self.wire.usage_fields})
 
     def same(self, got: ModelResponse, said: ModelResponse) -> None:
-        """A reply is what the server said."""
+        """A reply is what the server said.
+
+        Args:
+            got: the reply that arrived.
+            said: the one that was sent.
+        """
         assert got.text == said.text
         self.same_calls(got, said)
         assert got.usage == said.usage, "usage: what the provider does not report is None, never 0"
@@ -66,7 +77,12 @@ class WireChecks(Checks):
             assert [block.signature for block in got.thinking] == [block.signature for block in said.thinking]
 
     def same_calls(self, got: ModelResponse, said: ModelResponse) -> None:
-        """The calls of a reply are those that the server sent, in order."""
+        """The calls of a reply are those that the server sent, in order.
+
+        Args:
+            got: the reply that arrived.
+            said: the one that was sent.
+        """
         assert [(call.name, call.arguments_json) for call in got.tool_calls] == [(c.name, c.arguments_json) for c in said.tool_calls]
         ids = [call.id for call in got.tool_calls]
         if self.wire.call_ids:

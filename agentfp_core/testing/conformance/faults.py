@@ -56,7 +56,15 @@ class FaultChecks(RequestChecks):
         wish: ModelRequest | None = None,
         into: list[str] | None = None,
     ) -> ModelError:
-        """The typed error of a call that must fail, within good time, with nothing secret in it."""
+        """The typed error of a call that must fail, within good time, with nothing secret in it.
+
+        Args:
+            server: the server, which plays the fault.
+            stream: whether the reply is streamed.
+            model: the model; one of the server when left out.
+            wish: the request; a question when left out.
+            into: takes the texts that were streamed.
+        """
         with anyio.fail_after(PATIENCE), pytest.raises(ModelError) as caught:
             await ask(model or server.model(), wish or request(PROMPT), stream=stream, into=into)
         error: BaseException | None = caught.value

@@ -42,7 +42,14 @@ class LiveModelConformance(Checks):
         raise NotImplementedError
 
     async def told(self, model: Model, wish: ModelRequest, *, stream: bool = False, **settings: Any) -> Told:
-        """Ask in good time."""
+        """Ask in good time.
+
+        Args:
+            model: the model.
+            wish: the request.
+            stream: whether the reply is streamed.
+            **settings: fields of ``ModelSettings``, over those of the class.
+        """
         with anyio.fail_after(self.patience):
             own = ModelSettings(**settings).over(self.settings)
             return await ask(model, _with(wish, own), stream=stream)
@@ -162,7 +169,12 @@ class LiveModelConformance(Checks):
         assert together == alone
 
     async def refused(self, model: Model, wish: ModelRequest) -> None:
-        """What the features lack is refused by name."""
+        """What the features lack is refused by name.
+
+        Args:
+            model: the model.
+            wish: a request that needs what it lacks.
+        """
         with pytest.raises(ModelFeatureError) as caught:
             await ask(model, wish, stream=False)
         assert model.name in str(caught.value)

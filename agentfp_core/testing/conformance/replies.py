@@ -190,7 +190,12 @@ class ReplyChecks(WireChecks):
         assert answers == {n: f"You said number {n}, and I say: number {n}." * 3 for n in range(20)}
 
     async def refused(self, server: WireServer, wish: object) -> None:
-        """What the features lack is refused by name before anything is sent."""
+        """What the features lack is refused by name before anything is sent.
+
+        Args:
+            server: the server.
+            wish: a request that needs what its model lacks.
+        """
         model = server.play([self.said("Too late.")]).model()
         for stream in (False, True):
             with pytest.raises(ModelFeatureError) as caught:

@@ -41,7 +41,13 @@ class RequestChecks(ReplyChecks):
     """Messages, tools, wishes."""
 
     async def sent(self, server: WireServer, wish: ModelRequest, *, stream: bool = False) -> SeenRequest:
-        """What the server got of a request."""
+        """What the server got of a request.
+
+        Args:
+            server: the server.
+            wish: the request.
+            stream: whether the reply is streamed.
+        """
         server.seen.clear()
         server.play([self.said("Noted.")])
         await ask(server.model(), wish, stream=stream)

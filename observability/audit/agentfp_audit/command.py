@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentfp.commands import Code, CommandError, Json, data, leave, note, say, table
+from agentfp.commands import Code, CommandError, Json, data, leave, note, on_terminal, say, table
 
 if TYPE_CHECKING:
     from agentfp_audit.explaining import RunAccount
     from agentfp_audit.verifying import AuditVerdict
+
+_AROUND = re.compile(r'\s*\{"(?:canonicalization|chain_head|final_hash|first_seq|format)"')
+"""How a header and a seal begin: keys are in order."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Check audit logs offline, and tell what is in them.")
 Files = Annotated[
@@ -131,32 +135,52 @@ def show(
     run: Annotated[str | None, typer.Option("--run", help="Only records of this run.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the records of a log. It is not checked: see verify."""
+    """Show the records of a log. It is not checked: see verify.
+
+    Ends with 2 where there is no record in it at all.
+    """
+    found = others = 0
     for path in in_order(paths):
         try:
             with path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
-                    _show(line, kind, run, as_json=as_json)
+                    record = _record(line)
+                    found += record is not None
+                    others += record is None and bool(line.strip()) and not _AROUND.match(line)
+                    if record is not None and (not kind or record["event_type"] in kind) and run in (None, record["meta"].get("run_id")):
+                        _show(record, as_json=as_json)
+        except BrokenPipeError:
+            raise  # who read the output went away
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from error
+    if others:
+        note(f"{others} line{'' if others == 1 else 's'} of it {'is' if others == 1 else 'are'} no part of an audit log", "yellow")
+    if not found:
+        raise CommandError(f"there is no record of an audit log in {', '.join(map(str, paths))}")
 
 
-def _show(line: str, kinds: list[str] | None, run: str | None, *, as_json: bool) -> None:
+def _record(line: str) -> dict[str, Any] | None:
+    """The record in a line; None where there is none."""
     try:
         record = json.loads(line)
-        wanted = (
-            "event_type" in record and (not kinds or record["event_type"] in kinds) and (run is None or record["meta"]["run_id"] == run)
-        )
-    except (ValueError, TypeError, KeyError):
-        return
-    if not wanted:
-        return
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(record, dict) and {"seq", "event_type", "payload"} <= record.keys() and isinstance(record.get("meta"), dict)
+    return record if whole else None
+
+
+def _show(record: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         data(record, lines=True)
-    else:
-        meta = record["meta"]
-        told = json.dumps(record["payload"], ensure_ascii=False)
-        table((), [(str(record["seq"]), str(meta.get("run_id", "")), str(meta.get("turn", "")), record["event_type"], told)])
+        return
+    meta = record["meta"]
+    told = json.dumps(record["payload"], ensure_ascii=False)
+    cells = (str(record["seq"]), str(meta.get("run_id", "")), str(meta.get("turn", "")), str(record["event_type"]))
+    if not on_terminal():
+        table((), [(*cells, told)])
+        return
+    say("  ".join(cell for cell in (cells[0], cells[3], cells[1], f"turn {cells[2]}" if cells[2] else "") if cell), "cyan")
+    say(f"    {told}")
 
 
 def in_order(paths: list[Path]) -> list[Path]:

@@ -50,7 +50,12 @@ class HmacKey:
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
 
     def fits(self, text: bytes, signature: str) -> bool:
-        """Whether the signature is one of the text."""
+        """Whether the signature is one of the text.
+
+        Args:
+            text: what was signed.
+            signature: the signature, as the log has it.
+        """
         return hmac.compare_digest(self.sign(text), signature)
 
 
@@ -109,7 +114,12 @@ class Ed25519Checker:
         self._key = key
 
     def fits(self, text: bytes, signature: str) -> bool:
-        """Whether the signature is one of the text."""
+        """Whether the signature is one of the text.
+
+        Args:
+            text: what was signed.
+            signature: the signature, as the log has it.
+        """
         from cryptography.exceptions import InvalidSignature
 
         try:

@@ -183,7 +183,14 @@ def _clipped(text: str) -> str:
 def commentary(
     event: Event, header: SegmentHeader | None = None, *, app: str = "the agent", templates: Mapping[str, str] | None = None
 ) -> str | None:
-    """One sentence on one event alone, in the third person; see :class:`Commentator`, which also knows what came before."""
+    """One sentence on one event alone, in the third person; see :class:`Commentator`, which also knows what came before.
+
+    Args:
+        event: the event.
+        header: of its leg.
+        app: what the agent is called.
+        templates: see :class:`Commentator`.
+    """
     return Commentator(app, templates=templates).tell(event, header)
 
 
@@ -201,7 +208,14 @@ def narrate(source: MemoSource | RecordingFile, app: str | None = None, template
 def tell(
     source: MemoSource | RecordingFile, voice: Voice = "first", app: str | None = None, templates: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """The whole story of a run, sentence by sentence; see :func:`narrate`."""
+    """The whole story of a run, sentence by sentence; see :func:`narrate`.
+
+    Args:
+        source: a result, a record, a checkpoint, or a recording.
+        voice: ``first``: the agent tells it; ``third``: somebody who watches.
+        app: what the agent is called; its own name when left out.
+        templates: see :class:`Commentator`.
+    """
     commentators: dict[tuple[str, ...], Commentator] = {}
     for header, event in _events(source):
         found = commentators.get(header.path)

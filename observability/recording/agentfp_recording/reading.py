@@ -89,7 +89,7 @@ class Verification:
         problem: what is wrong with the file.
         torn_line: number of its last line, when it is torn.
         changed_calls: model calls whose request does not hash to its receipt, with the path to its run; None when
-            that was not looked at: a copy that was redacted, or a damaged one.
+            that was not looked at: a copy that was redacted, a damaged one, or one that lacks the conversation's first legs.
     """
 
     parts: tuple[Part, ...]
@@ -148,6 +148,11 @@ class RecordingFile:
         if self._legs is None:
             self._legs = self._read_legs()
         return self._legs
+
+    @property
+    def from_the_start(self) -> bool:
+        """Whether the first leg of the conversation is in it, which a leg that was resumed elsewhere lacks."""
+        return not self.file.headers[0].first_seq
 
     @property
     def complete(self) -> bool:
@@ -219,7 +224,7 @@ class RecordingFile:
             parts, unsealed = _check_seals(lines)
         unproved: tuple[tuple[str, int], ...] | None = None
         problem = self.file.problem
-        if requests and not self.file.redacted and problem is None:
+        if requests and not self.file.redacted and problem is None and self.from_the_start:
             found: list[tuple[str, int]] = []
             for path in dict.fromkeys(header.path for header in self.file.headers):
                 try:

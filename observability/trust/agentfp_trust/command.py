@@ -22,10 +22,13 @@ def trust(
     from agentfp import AgentfpError
     from agentfp_trust.plugin import Trust
 
+    file = recording_in(path)
     try:
-        snapshot = Trust.of(recording_in(path))
-    except (AgentfpError, OSError, ValueError) as error:
-        raise CommandError(str(error)) from error
+        snapshot = Trust.of(file)
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror or error}") from error
+    except (AgentfpError, ValueError) as error:
+        raise CommandError(f"{file}: {error}") from error
     if as_json:
         data(snapshot)
         return

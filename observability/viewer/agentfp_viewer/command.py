@@ -23,7 +23,9 @@ app = typer.Typer(add_completion=False)
 def view(
     path: Annotated[
         Path,
-        typer.Argument(help="A recording, a journal, a transcript that agentfp check reads, or a folder of them.", show_default=False),
+        typer.Argument(
+            metavar="PATH", help="A recording, a journal, a transcript that agentfp check reads, or a folder of them.", show_default=False
+        ),
     ],
     html: Annotated[
         Path | None, typer.Option("--html", metavar="OUT", help="Write one page that opens without a server, and end.", show_default=False)

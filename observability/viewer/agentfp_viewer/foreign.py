@@ -43,9 +43,9 @@ def _foreign(path: Path, refused: NoRecordingError) -> Recording:
         try:
             found = _write(path, made, problems)
         except AgentfpError as error:
-            raise NoRecordingError(f"{refused}; and {error}") from error
+            raise NoRecordingError(f"{refused}; and no transcript: {error}") from error
         if not found:
-            raise NoRecordingError(f"{refused}; and {'; '.join(problems) or 'no transcript was found in it'}")
+            raise NoRecordingError(f"{refused}; and no transcript: {'; '.join(problems) or 'none was found in it'}")
         recording = Recording(made)
     recording.path = path
     recording.problems.extend(problems)

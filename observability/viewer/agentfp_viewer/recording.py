@@ -51,9 +51,9 @@ class Recording:
         self._begin()
         self.refresh()
         if not self.threads:
-            said = (self._file.size and (self._first or "no JSON object")) or "nothing"
+            said = f"it begins with {self._first or 'no JSON object'}" if self._file.size else "there is nothing in it"
             self.close()
-            raise NoRecordingError(f"{path} is no recording: there is no segment header and no event in it; it begins with {said}")
+            raise NoRecordingError(f"{path} is no recording: {said}")
 
     def _begin(self) -> None:
         self._file = LineFile(self.path, self._progress)
@@ -103,7 +103,7 @@ class Recording:
                     self._take(line)
                 else:
                     torn = True
-                    self._first = self._first or f"text that is not JSON: {excerpt_of(line.text)!r}"
+                    self._first = self._first or "text that is not JSON"
             changed, self.torn = torn != self.torn, torn
             return news or changed
 
@@ -133,7 +133,7 @@ class Recording:
         except ValueError:
             self._problem(f"line {line.number} is not JSON; it is left out")
             if not self._first:
-                self._first = f"text that is not JSON: {excerpt_of(text)!r}"
+                self._first = "text that is not JSON"
             return None
 
     def _object(self, line: Line, data: Mapping[str, Any]) -> None:
@@ -336,8 +336,3 @@ def forms_of(text: str) -> list[str]:
     once = json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     twice = json.dumps(once, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([once, twice]))
-
-
-def excerpt_of(text: bytes) -> str:
-    """The begin of a line that is no JSON."""
-    return text[:60].decode("utf-8", "replace")

@@ -68,7 +68,7 @@ def _sample(tool: str, kind: str | None, index: int, sample: Any) -> Iterator[Pr
 
 
 def check_semantics(
-    path: Annotated[Path, typer.Argument(help="A JSON file: by tool, its result_class and samples of its results.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A JSON file: by tool, its result_class and samples of its results.")],
     *,
     json_: Json = False,
 ) -> None:

@@ -136,6 +136,11 @@ class ScopedArtifacts:
         """Some of an artifact's bytes, from ``offset`` on and ``length`` at most; None when there is none.
 
         Only these are read, where the store can do so, and they are not verified.
+
+        Args:
+            ref: the artifact.
+            offset: the first byte, from 0.
+            length: bytes at most.
         """
         with self._watched("get", ref):
             read = getattr(self._store, "get_range", None)
@@ -157,7 +162,12 @@ class ScopedArtifacts:
             self.tell(Deleted(ref, self._tool))
 
     async def list(self, *, cursor: str | None = None, limit: int = 50) -> ArtifactPage:
-        """A page of artifacts, the newest first."""
+        """A page of artifacts, the newest first.
+
+        Args:
+            cursor: where the page before ended; None for the first.
+            limit: how many at most.
+        """
         with self._watched("list"):
             return await self._store.list(self._scope, cursor=cursor, limit=limit)
 

@@ -61,7 +61,7 @@ def cost(
         if report is not None:
             reports[str(path)] = report
     if not reports:
-        raise CommandError("no recording was read", Code.NEGATIVE if unread else Code.USAGE)
+        raise CommandError("no recording was read")
     whole = joined(reports.values())
     if as_json:
         files = {path: report.to_json() for path, report in reports.items()}
@@ -123,7 +123,10 @@ def _report(path: Path, prices: PriceFile | None, torn: list[str]) -> CostReport
     try:
         record = Record.load(path)
         report = report_of(record, prices=prices)
-    except (AgentfpError, OSError, ValueError) as error:
+    except OSError as error:
+        note(f"{path}: {error.strerror or error}", "yellow")
+        return None
+    except (AgentfpError, ValueError) as error:
         note(f"{path}: {error}", "yellow")
         return None
     if record.torn_line is not None:

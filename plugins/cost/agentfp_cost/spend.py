@@ -46,7 +46,12 @@ class MemorySpend:
         self._lock = threading.Lock()
 
     async def add(self, key: str, usd: Decimal) -> Decimal:
-        """Add to a sum."""
+        """Add to a sum.
+
+        Args:
+            key: whose; opaque.
+            usd: dollars, from 0.
+        """
         with self._lock:
             total = self._sums[key] = self._sums.get(key, Decimal(0)) + usd
         return total
@@ -69,7 +74,12 @@ class SqliteSpend:
         self._timeout = timeout
 
     async def add(self, key: str, usd: Decimal) -> Decimal:
-        """Add to a sum."""
+        """Add to a sum.
+
+        Args:
+            key: whose; opaque.
+            usd: dollars, from 0.
+        """
         return await anyio.to_thread.run_sync(self._add, key, usd)
 
     async def total(self, key: str) -> Decimal:

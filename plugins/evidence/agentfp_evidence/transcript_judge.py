@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
+from agentfp.plugin import ConfigError, nearest
 from agentfp.transcripts import Judgement, Transcript
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.judging import judge_with
@@ -19,11 +21,18 @@ class EvidenceJudge:
     Args:
         given: texts or JSON data that ground values besides the messages.
         **options: fields of :class:`EvidenceOptions`.
+
+    Raises:
+        ConfigError: there is no such option, or one does not fit.
     """
 
     name = "evidence"
 
     def __init__(self, *, given: Sequence[Any] = (), **options: Any) -> None:
+        known = [field.name for field in fields(EvidenceOptions)]
+        wrong = [f"there is no setting {name!r}; {nearest(name, ['given', *known])}" for name in options if name not in known]
+        if wrong:
+            raise ConfigError(wrong)
         self._given = given
         self._options = EvidenceOptions(**options)
 

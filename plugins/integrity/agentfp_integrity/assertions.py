@@ -42,12 +42,22 @@ class Claim:
 
 
 def known(value: Any, evidence: Any = None) -> Claim:
-    """A value that is known."""
+    """A value that is known.
+
+    Args:
+        value: the value.
+        evidence: what it rests on: JSON data of the application's own.
+    """
     return Claim(value, evidence=evidence)
 
 
 def unknown(reason: str, evidence: Any = None) -> Claim:
-    """A value that nobody knows, and why."""
+    """A value that nobody knows, and why.
+
+    Args:
+        reason: why, in words.
+        evidence: what that rests on: JSON data of the application's own.
+    """
     return Claim(None, "unknown", reason, evidence)
 
 

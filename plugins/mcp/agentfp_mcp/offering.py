@@ -181,8 +181,8 @@ def _offer(agent: Agent[Any, Any], spec: ToolSpec) -> Offer:
 
 def _asking(tools: Mapping[str, Tool[..., Any]]) -> list[str]:
     return [
-        f"tool {name!r} asks for approval, and no person can be asked; leave it out with tools=[...], "
-        "or pass approvals='elicit' to ask the client's person"
+        f"tool {name!r} asks for approval, and no person can be asked; leave it out with tools=[...] (--tool NAME for the others), "
+        "or pass approvals='elicit' (--approvals elicit) to ask the client's person"
         for name, tool in tools.items()
         if tool.approval is not False
     ]

@@ -136,14 +136,10 @@ class McpServer(ToolSource):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.name = settings.name
         self._catalog = Catalog(settings)
         self._shared: _Session | None = None
         self._entered: AbstractAsyncContextManager[_Session] | None = None
-
-    @property
-    def name(self) -> str:
-        """What the server is called."""
-        return self.settings.name
 
     def __repr__(self) -> str:
         return f"<mcp server {self.name!r} ({self.settings.place})>"

@@ -96,12 +96,22 @@ class Bounds(_Checked):
         return self.as_ in ("date", "wall")
 
     def write(self, window: Window, by: Reading) -> Written | None:
-        """The arguments that say a window exactly; None where there are none."""
+        """The arguments that say a window exactly; None where there are none.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         ends = write_ends(as_range(window, by.now), self.as_, self.edge or "exclusive", by.zone)
         return None if ends is None else Written({self.from_: ends[0], self.to: ends[1]}, ends[2])
 
     def read(self, arguments: Mapping[str, Any], by: Reading) -> Window | None:
-        """The window that arguments say."""
+        """The window that arguments say.
+
+        Args:
+            arguments: of the call.
+            by: when it is now, and the zone that times without one are read in.
+        """
         return read_ends(arguments.get(self.from_), arguments.get(self.to), self.as_, self.edge or "exclusive", by.zone)
 
 
@@ -145,12 +155,22 @@ class Joined(_Checked):
         return self.as_ in ("date", "wall")
 
     def write(self, window: Window, by: Reading) -> Written | None:
-        """The argument that says a window exactly; None where there is none."""
+        """The argument that says a window exactly; None where there is none.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         ends = write_ends(as_range(window, by.now), self.as_, self.edge, by.zone)
         return None if ends is None else Written({self.argument: f"{ends[0]}{self.joiner}{ends[1]}"}, ends[2])
 
     def read(self, arguments: Mapping[str, Any], by: Reading) -> Window | None:
-        """The window that the argument says."""
+        """The window that the argument says.
+
+        Args:
+            arguments: of the call.
+            by: when it is now, and the zone that times without one are read in.
+        """
         value = arguments.get(self.argument)
         start, joiner, end = value.partition(self.joiner) if isinstance(value, str) else ("", "", "")
         if not joiner:
@@ -207,12 +227,22 @@ class Object(_Checked):
         return self.as_ in ("date", "wall")
 
     def write(self, window: Window, by: Reading) -> Written | None:
-        """The argument that says a window exactly; None where there is none."""
+        """The argument that says a window exactly; None where there is none.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         ends = write_ends(as_range(window, by.now), self.as_, self.edge or "exclusive", by.zone)
         return None if ends is None else Written({self.argument: {self.from_: ends[0], self.to: ends[1]}}, ends[2])
 
     def read(self, arguments: Mapping[str, Any], by: Reading) -> Window | None:
-        """The window that the argument says."""
+        """The window that the argument says.
+
+        Args:
+            arguments: of the call.
+            by: when it is now, and the zone that times without one are read in.
+        """
         value = arguments.get(self.argument)
         if not isinstance(value, Mapping):
             return None
@@ -248,12 +278,22 @@ class Day(_Checked):
         return True
 
     def write(self, window: Window, by: Reading) -> Written | None:
-        """The argument that says a whole day; None for anything else."""
+        """The argument that says a whole day; None for anything else.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         around = self.around(as_range(window, by.now), by)
         return around[0] if around is not None and around[1] == as_range(window, by.now) else None
 
     def around(self, window: Range, by: Reading) -> tuple[Written, Range] | None:
-        """The day that a range is in; None where it is in several."""
+        """The day that a range is in; None where it is in several.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         if by.zone is None:
             return None
         try:
@@ -264,7 +304,12 @@ class Day(_Checked):
         return (Written({self.argument: first.isoformat()}), whole) if window.end <= whole.end else None
 
     def read(self, arguments: Mapping[str, Any], by: Reading) -> Window | None:
-        """The day that the argument says."""
+        """The day that the argument says.
+
+        Args:
+            arguments: of the call.
+            by: when it is now, and the zone that times without one are read in.
+        """
         return None if by.zone is None else day(arguments.get(self.argument), by.zone)
 
 
@@ -300,7 +345,12 @@ class Lookback(_Checked):
         return ("string",)
 
     def write(self, window: Window, by: Reading) -> Written | None:
-        """The argument that says a length, in its own unit or in the largest that fits."""
+        """The argument that says a length, in its own unit or in the largest that fits.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         if not isinstance(window, Length):
             return None
         if window.unit in self.units:
@@ -311,7 +361,12 @@ class Lookback(_Checked):
         return None
 
     def covering(self, window: Range, by: Reading) -> tuple[Written, Length] | None:
-        """The smallest look-back that has the whole range in it."""
+        """The smallest look-back that has the whole range in it.
+
+        Args:
+            window: the period.
+            by: when it is now, and the zone that times without one are read in.
+        """
         needed = by.now - window.start
         if needed <= 0:
             return None
@@ -320,7 +375,12 @@ class Lookback(_Checked):
         return Written({self.argument: self._text(best)}, rounded=best.ns != needed), best
 
     def read(self, arguments: Mapping[str, Any], by: Reading) -> Window | None:
-        """The length that the argument says."""
+        """The length that the argument says.
+
+        Args:
+            arguments: of the call.
+            by: when it is now, and the zone that times without one are read in.
+        """
         value = arguments.get(self.argument)
         if self.signed:
             value = value[1:] if isinstance(value, str) and value.startswith("-") else None

@@ -120,7 +120,12 @@ class Period(Declaration):
         return tuple([spelled(spelling, argument, self.zone) for spelling in self.spellings])
 
     def respell(self, value: Any, other: Declaration) -> Any:
-        """The same length of time as another parameter's spelling has it; a value of its own where it can be read."""
+        """The same length of time as another parameter's spelling has it; a value of its own where it can be read.
+
+        Args:
+            value: the argument of the other parameter.
+            other: what is declared of that parameter.
+        """
         by = Reading(0)
         if other is self:
             forms = self.forms_for("it")

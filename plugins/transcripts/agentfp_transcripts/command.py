@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agentfp_transcripts.registry import Readers
 
 app = typer.Typer(add_completion=False)
+SHOWN = 5
+"""Problems of one file that are told one by one: a log of another kind has one in each line."""
 
 
 class Form(StrEnum):
@@ -185,12 +187,18 @@ def _judged(paths: Sequence[str], readers: Readers, judging: Check, problems: li
     from agentfp_transcripts.problems import Problem
     from agentfp_transcripts.sources import read
 
+    told: dict[str, int] = {}
     for one in read(paths, readers=readers):
         if isinstance(one, Problem):
             problems.append(one)
-            note(str(one), "dim" if one.skipped else "yellow")
+            told[one.file] = told.get(one.file, 0) + 1
+            if told[one.file] <= SHOWN:
+                note(str(one), "dim" if one.skipped else "yellow")
         else:
             yield judging.check(one)
+    for file, count in told.items():
+        if count > SHOWN:
+            note(f"{file}: {count - SHOWN} more of these", "yellow")
 
 
 def _progress(found: Iterator[Checked], summary: Summary) -> Iterator[Checked]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,6 +15,7 @@ from agentfp_transcripts.problems import Problem
 
 _BAD_BYTES = "bytes that are no UTF-8 were replaced"
 _LONG_NUMBER = "holds a number of too many digits"
+_PYTHON = re.compile(r"\s*(?:[\[({]\s*)*(?:'|[A-Z]\w*\()")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -106,11 +108,17 @@ def _parse(text: str) -> tuple[Any, str | None]:
     try:
         return json.loads(text), None
     except json.JSONDecodeError as error:
-        return None, f"is not JSON: {error.msg} at column {error.colno}" if error.lineno == 1 else f"is not JSON: {error.msg}"
+        at = f" at column {error.colno}" if error.lineno == 1 else ""
+        return None, f"is not JSON: {error.msg}{at}{_printed(text)}"
     except RecursionError:
         return None, "is nested too deeply"
     except ValueError:  # Python refuses to read such a number
         return None, _LONG_NUMBER
+
+
+def _printed(text: str) -> str:
+    """What to do about text that Python printed, which looks much like JSON."""
+    return "; it is what Python prints: save json.dumps(...) of it" if _PYTHON.match(text) else ""
 
 
 def _lines(lines: Iterable[tuple[int, str, tuple[str, ...]] | Problem], source: Source) -> Iterator[Document | Problem]:
@@ -161,7 +169,7 @@ def _several(text: str, numbers: Sequence[int]) -> tuple[list[Any], str | None]:
             value, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
             number = numbers[min(text.count("\n", 0, error.pos), len(numbers) - 1)]
-            return found, f"is not JSON: {error.msg} in line {number}, column {error.colno}"
+            return found, f"is not JSON: {error.msg} in line {number}, column {error.colno}{_printed(text)}"
         except RecursionError:
             return found, "is nested too deeply"
         except ValueError:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_WITHIN = re.compile(r"(?::\d+| document \d+)?(?: \$.*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,11 @@ class Problem:
     place: str
     text: str
     skipped: bool = False
+
+    @property
+    def file(self) -> str:
+        """The file, without the place in it."""
+        return _WITHIN.sub("", self.place)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"

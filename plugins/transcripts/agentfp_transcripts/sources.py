@@ -140,6 +140,8 @@ def _below(place: str, step: str) -> str:
 def _unknown(data: Any) -> str:
     if data in ([], {}, None):
         return "is empty"
+    if isinstance(data, dict) and data.get("messages") in ([], None) and "messages" in data:
+        return "its list of messages is empty"
     kind, inner = ("object", data) if isinstance(data, dict) else (type(data).__name__, None)
     if isinstance(data, list) and isinstance(data[0], dict):
         kind, inner = "list of objects", data[0]

@@ -96,7 +96,12 @@ class OpenAIModel:
 
     @contextlib.contextmanager
     def facts(self, collected: Collected, request_id: str | None) -> Iterator[None]:
-        """Errors in here carry what is known: provider, model, the id of the request, and tokens that were reported."""
+        """Errors in here carry what is known: provider, model, the id of the request, and tokens that were reported.
+
+        Args:
+            collected: the reply as far as it came.
+            request_id: the id that the server gave the request.
+        """
         try:
             yield
         except ModelError as error:

@@ -102,12 +102,22 @@ def _http(options: Mapping[str, Any], problems: list[str]) -> HttpOptions | None
 
 
 def openai_chat(model_name: str, **settings: Any) -> ChatModel | ResponsesModel:
-    """The same over Chat Completions; see :func:`openai`."""
+    """The same over Chat Completions; see :func:`openai`.
+
+    Args:
+        model_name: the model.
+        **settings: as for :func:`openai`, except ``api``.
+    """
     return _over("chat", model_name, settings)
 
 
 def openai_responses(model_name: str, **settings: Any) -> ChatModel | ResponsesModel:
-    """The same over the Responses interface; see :func:`openai`."""
+    """The same over the Responses interface; see :func:`openai`.
+
+    Args:
+        model_name: the model.
+        **settings: as for :func:`openai`, except ``api``.
+    """
     return _over("responses", model_name, settings)
 
 

@@ -72,6 +72,10 @@ class Server:
     def authorization(self, provider: str, model: str) -> dict[str, str]:
         """The headers of one attempt.
 
+        Args:
+            provider: name of the provider, for the error.
+            model: name of the model, for the error.
+
         Raises:
             ModelAuthenticationError: there is no key; says where it belongs.
         """

@@ -208,6 +208,13 @@ async def test_the_command(tmp_path: Path, capsys: Any) -> None:
     assert run("show", str(path), "--type", "agentfp.tool.ended")[1].count("\n") == 1
     record = json.loads(run("show", str(path), "--type", "audit.genesis", "--json")[1])
     assert record["payload"]["agent"] == "loans"
+    (tmp_path / "notes").write_text("no log\n" + path.read_text())
+    code, out, err = run("show", str(tmp_path / "notes"), "--type", "audit.genesis")
+    assert (code, out.count("\n"), err) == (0, 1, "1 line of it is no part of an audit log\n")
+    (tmp_path / "notes").write_text("no log\n" * 2)
+    code, out, err = run("show", str(tmp_path / "notes"))
+    assert (code, out, err.splitlines()[0]) == (2, "", "2 lines of it are no part of an audit log")
+    (tmp_path / "notes").unlink()
     path.write_text(path.read_text().replace('"agent":"loans"', '"agent":"loanz"'))
     code, out, _ = run("verify", str(path))
     assert (code, "record 0 was changed" in out, f"at {path}:2" in out) == (1, True, True)

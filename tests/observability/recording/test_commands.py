@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from agentfp.testing import call
+from agentfp import Agent, approve, tool
+from agentfp.testing import ScriptedModel, call
 from agentfp_core.cli import main
-from agentfp_recording import pack_recording
+from agentfp_recording import RecordingFile, pack_recording
 from tests.observability.recording.scenes import agent_of, the_file
 
 
@@ -29,6 +30,12 @@ class Done:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+@tool(approval=True)
+def shut(switch: str) -> str:
+    """Shut a switch."""
+    return f"{switch} is shut"
 
 
 Cli: TypeAlias = Callable[..., Done]
@@ -156,3 +163,25 @@ def test_steps_reads_recordings_and_says_what_is_missing(files: tuple[Path, Path
     walked = cli("steps", path, "--json")
     assert walked.code == 1
     assert "line 13" in walked.json["problem"]
+
+
+def test_verify_of_a_leg_that_was_resumed_where_nobody_recorded_before(tmp_path: Path, cli: Cli) -> None:
+    script = [call("shut", switch="A"), "Done."]
+    paused = Agent(ScriptedModel(script[:1]), tools=[shut]).run_sync("Shut A.")
+    assert paused.pause is not None
+    agent_of(tmp_path, *script[1:], tools=[shut]).resume_sync(paused.pause, approve())
+    record = RecordingFile(the_file(tmp_path)).record()
+    assert [message.text for message in record.history] == ["A is shut", "Done."], "the result is there, though not the call"
+    done = cli("verify", the_file(tmp_path))
+    assert (done.code, done.out.splitlines()[-1]) == (0, "intact")
+    assert "cannot be proved: the first legs of the conversation are not in this file" in done.out
+    assert "does not hash" not in done.out
+    shown = cli("steps", the_file(tmp_path), "--call", "2")
+    assert (shown.code, "the legs before it are not in it" in shown.err) == (1, True)
+
+
+def test_verify_says_of_a_saved_record_that_it_has_no_checksums(tmp_path: Path, cli: Cli) -> None:
+    Agent(ScriptedModel(["Hi."])).run_sync("Hi").record.save(tmp_path / "saved.jsonl")
+    done = cli("verify", tmp_path / "saved.jsonl")
+    assert done.code == 1
+    assert "saved records and journals have no checksums" in done.out

@@ -51,7 +51,7 @@ async def test_of_a_file_without_its_header_the_events_are_read(recorded: tuple[
     assert "first header is missing" in file.file.problem
     assert "problem" in file.facts()
     assert [step["kind"] for step in file.file.steps()] == ["message", "model_call", "model_call", "end"]
-    with pytest.raises(RecordFormatError, match="first line must be a segment header"):
+    with pytest.raises(RecordFormatError, match="begins with the header of a run"):
         file.record()
 
 
@@ -71,7 +71,7 @@ async def test_a_file_that_is_broken_in_the_middle_is_read_up_to_there(recorded:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "no record"),
+        (b"", "there is nothing in it"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "no record"),
         (b"hello\n", "no record"),
         (b'{\n  "a": 1\n}\n', "no record"),
@@ -82,7 +82,7 @@ async def test_a_file_that_is_broken_in_the_middle_is_read_up_to_there(recorded:
             b'{"file":{"format":"agentfp.recording/9"}}\n{"agentfp":1,"segment":{"root_id":"c","run_id":"r","first_seq":0,"started_ns":0}}\n',
             "9",
         ),
-        (b'{"file":{"format":"agentfp.recording/1"}}\n', "no segment"),
+        (b'{"file":{"format":"agentfp.recording/1"}}\n', "there is no run in it"),
     ],
 )
 def test_a_foreign_file_is_refused_in_clear_words(tmp_path: Path, content: bytes, said: str) -> None:

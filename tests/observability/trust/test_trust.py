@@ -195,7 +195,10 @@ async def test_live_and_saved_say_the_same(tmp_path: Path, capsys: Any) -> None:
     assert "lovelace" not in json.dumps(live)
     assert main(["trust", str(tmp_path / "r.jsonl")]) == 0
     assert "permission.check" in capsys.readouterr().out
-    assert main(["trust", str(tmp_path / "none.jsonl")]) == 2
+    (tmp_path / "text.jsonl").write_text("no record")
+    for name, words in (("none", "No such file or directory"), ("text", "line 1 is not JSON")):
+        assert main(["trust", str(tmp_path / f"{name}.jsonl")]) == 2
+        assert capsys.readouterr().err.startswith(f"agentfp: {tmp_path / name}.jsonl: {words}")
 
 
 def test_the_plugin_keeps_the_rules_of_plugins() -> None:

@@ -59,7 +59,7 @@ def test_what_cannot_be_shown_is_told(view: Viewed, switch_file: Path, tmp_path:
     (tmp_path / "torn.jsonl").write_bytes(switch_file.read_bytes()[:-5])
     for words, said in (
         (("gone.jsonl",), "there is no file and no folder 'gone.jsonl'"),
-        (("note.txt", "--html", "x.html"), "note.txt is no recording"),
+        (("note.txt", "--html", "x.html"), "note.txt is no recording: it begins with text that is not JSON; and no transcript: "),
         ((str(tmp_path), "--html", "x.html"), "--html takes one recording"),
         ((str(switch_file), "--html", "no/x.html"), "there is no folder 'no'"),
         ((str(switch_file), "--html", "."), "is a folder"),
@@ -68,6 +68,7 @@ def test_what_cannot_be_shown_is_told(view: Viewed, switch_file: Path, tmp_path:
         code, out, err = view(*words)
         assert (code, out) == (2, "")
         assert said in err
+        assert "diary" not in err
     code, _, err = view("torn.jsonl", "--html", "x.html")
     assert code == 0
     assert "the last line is torn" in err

@@ -56,7 +56,7 @@ def test_what_cannot_be_read(folder: Path, capsys: Any) -> None:
     code, out, err = run(capsys, str(folder / "notes.txt"), str(folder / "a.jsonl"))
     assert (code, out.count("\n")) == (1, 1)
     assert "notes.txt" in err
-    assert run(capsys, str(folder / "notes.txt"))[0] == 1
+    assert run(capsys, str(folder / "notes.txt"))[0] == 2
     assert run(capsys, str(folder / "none.jsonl"))[0] == 2
     assert run(capsys, str(folder / "a.jsonl"), "--prices", str(folder / "notes.txt"))[0] == 2
     (folder / "empty").mkdir()

@@ -246,10 +246,40 @@ def test_a_further_judge_stands_beside_the_main_one(check: Checker, write: Any, 
 def test_settings_of_a_judge(check: Checker, write: Any) -> None:
     path = write(conversation("a", "9 and 999"))
     assert check(path, "--json", "--set", "numbers.least=3").lines[0]["answers"][0]["unsupported"] == ["999"]
-    for setting, words in (("least=3", "JUDGE.NAME=VALUE"), ("nobody.least=3", "not asked"), ("numbers.most=3", "unexpected keyword")):
+    for setting, words in (
+        ("least=3", "JUDGE.NAME=VALUE"),
+        ("nobody.least=3", "not asked"),
+        ("numbers.most=3", "no setting 'most'"),
+    ):
         done = check(path, "--set", setting)
         assert done.code == Code.USAGE
         assert words in done.err
+
+
+def test_a_file_of_another_kind_does_not_fill_the_screen(check: Checker, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text("".join(f'{{"line": {number}}}\n' for number in range(40)))
+    (tmp_path / "other.jsonl").write_text('{"line": 1}\n')
+    done = check(str(tmp_path / "*.jsonl"))
+    lines = done.err.splitlines()
+    assert sum("log.jsonl:" in line and "no reader knows" in line for line in lines) == 5
+    assert f"{tmp_path / 'log.jsonl'}: 35 more of these" in lines
+    assert sum("other.jsonl" in line for line in lines) == 1
+    assert "not checked: 41 places that could not be read, see above" in lines
+
+
+@pytest.mark.parametrize(
+    "text", ["{'messages': []}", "[{'role': 'user'}]", "[HumanMessage(content='hi')]", "{'messages': [HumanMessage()]}"]
+)
+def test_what_python_printed_is_told_from_json(check: Checker, tmp_path: Path, text: str) -> None:
+    (tmp_path / "dump.txt").write_text(text + "\n")
+    assert "it is what Python prints: save json.dumps(...) of it" in check(str(tmp_path / "dump.txt")).err
+    (tmp_path / "broken.json").write_text('{"messages": [}')
+    assert "Python" not in check(str(tmp_path / "broken.json")).err
+
+
+def test_a_conversation_without_messages_is_told_as_one(check: Checker, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"messages": []}')
+    assert "a.json: its list of messages is empty" in check(str(tmp_path / "a.json")).err
 
 
 @pytest.mark.parametrize("judge", ["failing", "short"])

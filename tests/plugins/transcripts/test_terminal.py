@@ -38,7 +38,7 @@ def open_terminal(site: PluginDist, folder: Path) -> Iterator[Open]:
 def test_an_answer_with_its_values_in_colours_and_a_table(open_terminal: Open, write: Any) -> None:
     shown = open_terminal(write(conversation("a", "It is 1234 for 7, not 999.")))
     assert shown.wait() == 0
-    assert "a  answer 3  unsupported" in shown.text
+    assert "a in t.jsonl:1  answer 3  unsupported" in shown.text
     assert "It is 1234 for 7, not 999." in shown.text
     assert re.search(r"verdict +value +kind +how +source", shown.text)
     assert re.search(r"supported +1234 +number +exact +message 2 price \$\.rows\[0\]\.price", shown.text)

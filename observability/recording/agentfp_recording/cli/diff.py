@@ -29,8 +29,10 @@ CAUSES = {
 
 @app.command()
 def diff(
-    a: Annotated[Path, typer.Argument(help="A recording, a saved record or a journal; a folder for its newest.", show_default=False)],
-    b: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="A recording, a saved record or a journal; a folder for its newest.", show_default=False)
+    ],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one.", show_default=False)],
     full: Annotated[bool, typer.Option("--full", help="Show texts whole.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -16,7 +16,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def tell(
-    file: Annotated[Path, typer.Argument(help="A recording, a saved record or a journal; a folder for its newest.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A recording, a saved record or a journal; a folder for its newest.", show_default=False)
+    ],
     voice: Annotated[
         Literal["third", "first"], typer.Option("--voice", help="Who tells it: somebody who watches, or the agent.")
     ] = "third",

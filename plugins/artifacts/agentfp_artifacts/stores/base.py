@@ -75,20 +75,40 @@ class BaseStore(ABC):
     # --- the five verbs, and ranges ---
 
     async def put(self, scope: Scope, item: PutArtifact) -> PutResult:
-        """Store an artifact; see :class:`agentfp.artifacts.ArtifactStore`."""
+        """Store an artifact; see :class:`agentfp.artifacts.ArtifactStore`.
+
+        Args:
+            scope: whose it is.
+            item: its data and what is said of it.
+        """
         return await self._work(self._put, scope, item)
 
     async def head(self, scope: Scope, ref: str) -> ArtifactMeta | None:
-        """What an artifact is, without its data; None when there is none."""
+        """What an artifact is, without its data; None when there is none.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         row = await self._work(self._live, scope, ref)
         return None if row is None else row.meta
 
     async def get(self, scope: Scope, ref: str) -> ArtifactRecord | None:
-        """An artifact with its data; None when there is none."""
+        """An artifact with its data; None when there is none.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         return await self._work(self._get, scope, ref)
 
     async def delete(self, scope: Scope, ref: str) -> None:
-        """Delete an artifact; nothing happens when there is none."""
+        """Delete an artifact; nothing happens when there is none.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         if is_ref(ref):
             await self._work(self._remove, scope, ref)
 

@@ -49,7 +49,13 @@ class FileStore(BaseStore):
         self._guard = threading.Lock()
 
     async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
-        """Store a stream; no more than a chunk of it is in memory."""
+        """Store a stream; no more than a chunk of it is in memory.
+
+        Args:
+            scope: whose it is.
+            item: what is said of it.
+            body: its data, in chunks.
+        """
         now = self.now()
         check_item(item, now)
         await self._work(self._prove, scope, item.parent_refs)
@@ -76,7 +82,12 @@ class FileStore(BaseStore):
                 temporary.unlink(missing_ok=True)
 
     async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
-        """An artifact's bytes in chunks; no more than one of them is in memory."""
+        """An artifact's bytes in chunks; no more than one of them is in memory.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         row = await self._work(self._live, scope, ref)
         if row is None:
             return None

@@ -52,7 +52,13 @@ class MemoryStore(BaseStore):
         self._lock = threading.RLock()
 
     async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
-        """Store a stream."""
+        """Store a stream.
+
+        Args:
+            scope: whose it is.
+            item: what is said of it.
+            body: its data, in chunks.
+        """
         now = self.now()
         check_item(item, now)
         self._prove(scope, item.parent_refs)
@@ -71,7 +77,12 @@ class MemoryStore(BaseStore):
         return PutResult(meta, tuple(swept))
 
     async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
-        """An artifact's bytes in chunks."""
+        """An artifact's bytes in chunks.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         row = self._live(scope, ref)
         raw = None if row is None else self._payload(scope, row)
         return None if row is None or raw is None else ArtifactStream(row.meta, _chunks(raw))

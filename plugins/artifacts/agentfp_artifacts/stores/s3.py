@@ -47,7 +47,13 @@ class S3Store(BaseStore):
         self._client = _new_client() if client is None else client
 
     async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
-        """Store a stream, in parts of 8 MiB."""
+        """Store a stream, in parts of 8 MiB.
+
+        Args:
+            scope: whose it is.
+            item: what is said of it.
+            body: its data, in chunks.
+        """
         now = self.now()
         check_item(item, now)
         await self._work(self._prove, scope, item.parent_refs)
@@ -75,7 +81,12 @@ class S3Store(BaseStore):
         return PutResult(row.meta, tuple(swept))
 
     async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
-        """An artifact's bytes in chunks."""
+        """An artifact's bytes in chunks.
+
+        Args:
+            scope: whose it is.
+            ref: its ref.
+        """
         row = await self._work(self._live, scope, ref)
         found = None if row is None else await self._work(self._object, scope, ref, None)
         return None if row is None or found is None else ArtifactStream(row.meta, self._chunks(found["Body"]))

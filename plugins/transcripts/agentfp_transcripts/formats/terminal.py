@@ -61,7 +61,9 @@ def _show(checked: Checked, answer: Answer) -> None:
 
     printer = console()
     standing = answer.main.standing
-    head = Text.assemble((clean(checked.transcript.id), "bold"), f"  answer {answer.index}  ", (clean(standing), _standing_style(answer)))
+    transcript = checked.transcript
+    file = "" if transcript.source in transcript.id else f" in {clean(transcript.source)}"
+    head = Text.assemble((clean(transcript.id), "bold"), f"{file}  answer {answer.index}  ", (clean(standing), _standing_style(answer)))
     printer.print()
     printer.print(Rule(head, align="left", style="dim"))
     for name, judgement in answer.judgements.items():
