@@ -135,7 +135,7 @@ async def _delivered(run: Run[Any], body: Callable[[], Awaitable[End]], leg: Leg
 
 
 def _check_prices(run: Run[Any]) -> None:
-    if run.limits.usd is not None and not run.agent.price_tables and run.model.features.prices is None:
+    if run.limits.usd is not None and not run.price_tables and run.model.features.prices is None:
         raise ConfigError(unpriced(run.model.name))
 
 

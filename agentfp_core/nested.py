@@ -113,7 +113,7 @@ def _limits_left(agent: Agent[Any, Any], parent: Run[Any], before: Usage, usd_be
     if outer.tokens is not None:
         left = max(outer.tokens - state.usage.total, 1) + before.total
         changes["tokens"] = left if own.tokens is None else min(left, own.tokens)
-    if outer.usd is not None and (agent.price_tables or agent.model.features.prices is not None):
+    if outer.usd is not None and (agent.price_tables or parent.price_tables or agent.model.features.prices is not None):
         money = max(Decimal(str(outer.usd)) - (state.usd or Decimal(0)), Decimal("0.000001")) + (usd_before or Decimal(0))
         changes["usd"] = money if own.usd is None else min(money, Decimal(str(own.usd)))
         changes["on_usd"] = outer.on_usd if own.usd is None else own.on_usd

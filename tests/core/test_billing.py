@@ -196,6 +196,18 @@ async def test_the_parents_prices_hold_where_a_nested_agent_knows_none() -> None
     assert (await agent.run("go")).cost_usd == Decimal(40)
 
 
+async def test_what_is_left_of_the_parents_budget_holds_for_a_nested_agent_without_prices() -> None:
+    child = answering(*[says("", call("look"), usage=Usage(20, 0))] * 5, "b", tools=[look])
+    prices = {"script": Prices(Decimal(1), Decimal(1))}
+    agent = answering(
+        says("", call("sub", request="b?")), "x", tools=[child.as_tool("sub", "Knows.")], prices=prices, limits=Limits(usd=60)
+    )
+    result = await agent.run("go")
+    (nested,) = result.record.children.values()
+    assert [hit.kind for hit in nested.of(LimitHit)] == ["max_cost"]
+    assert len(nested.of(CostTick)) < 5
+
+
 async def test_a_parent_hears_that_a_nested_run_was_not_priced_as_a_whole() -> None:
     child = answering(says("", call("look"), model="strange"), says("b"), tools=[look], prices=PRICES)
     agent = answering(says("", call("sub", request="b?")), says("x"), tools=[child.as_tool("sub", "Knows.")], prices=PRICES)
