@@ -61,7 +61,7 @@ _TERM = re.compile(
 )
 """Words of a date that is reckoned from a length that only the results hold."""
 _TERM_REACH = 120
-_DAYS = {"d": 1, "n": 1, "t": 1, "w": 7, "s": 7}
+_DAYS = {"d": 1, "n": 1, "t": 1, "j": 1, "w": 7, "s": 7}
 _KEYS = {
     "day": ("d", 1), "days": ("d", 1), "night": ("d", 1), "nights": ("d", 1), "week": ("d", 7), "weeks": ("d", 7),
     "month": ("m", 1), "months": ("m", 1), "year": ("m", 12), "years": ("m", 12),
