@@ -30,6 +30,7 @@ from agentfp_evidence.masks import (
 )
 from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
+from agentfp_evidence.narrow import find_narrow
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.nearest import nearest_form, swapped
 from agentfp_evidence.normalise import tokens
@@ -318,6 +319,7 @@ class JudgedText:
         if found is None and guesses and significant(mention.number) >= _TELLING:
             written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
             found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
+        found = found or find_narrow(self._text, mention.number, operands, counts)
         found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:

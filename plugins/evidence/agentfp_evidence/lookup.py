@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from agentfp_evidence.entries import address_of, digits_of, hex_of
 from agentfp_evidence.index import Posting
 from agentfp_evidence.moments import Moment
+from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import agree
+from agentfp_evidence.units import agree, is_money
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 _COMPOUND = re.compile(r"[/+&,|:;=@]|--|\.\.|->")
@@ -19,6 +21,7 @@ _GLUED_CODE = re.compile(r"(?P<code>usd|eur|gbp|chf|jpy|no|nr|id)(?P<digits>\d[\
 _NUMBERED = re.compile(r"([a-z]{3,})-(\d{1,3})")
 """A word and its number in one: "epoch-4" for "epoch 4"."""
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
+_CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|p|rappen)\b", re.IGNORECASE)
 _LAST_DIGITS = re.compile(
     r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf"
     r"|se terminant par|x{2,}|\*{2,}|\.{3}|\u2022+)[\s*_`:#]*$",
@@ -44,6 +47,10 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
             return supported("exact", [p for p in fit if not p.part] or fit)
         other_unit.extend(held)
     plain = number.readings[0]
+    if number.unit is None and _CENTS.match(text, number.end - len(number.word) if text[: number.end].endswith(number.word) else number.end):
+        held = [p for p in table.find(f"n:{canonical_number(str(Decimal(plain) / 100))}") if p.unit is None or is_money(p.unit)]
+        if held:
+            return supported("scaled", held, f"{Decimal(plain) / 100}")
     if plain.isdigit() and len(plain) >= 3:
         held = table.find(f"q:{plain}") or table.find(f"i:{text[number.start : number.end].lower()}")
         if held:

@@ -133,6 +133,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     """
     words = [w for w in span.words if w.text.lower() not in PARTICLES]
     titled = False
+    if any(fold_word(w.text) in _POLITE for w in words[:1]):  # "Guten Tag Frau Meyer": the name begins at the title
+        titles = [i for i, w in enumerate(words) if fold_word(w.text) in TITLES]
+        words = words[titles[0] :] if titles else words
     while words and fold_word(words[0].text) in (_POLITE | TITLES):
         titled = fold_word(words[0].text) in TITLES
         words = words[1:]

@@ -39,10 +39,10 @@ _MAX_GAPS = 4
 _CLOCK_REACH = 90
 _LONGEST_SERIES = 366 * 5
 _SAID = re.compile(
-    r"\b(?P<n>\d{1,3}|an?|one|einen?|une?|"
+    r"\b(?:(?P<low>\d{1,3})\s?(?:-|to|bis|\u00e0)\s?)?(?P<n>\d{1,3}|an?|one|einen?|une?|"
     + "|".join(NUMBER_WORDS)
-    + r")[ -](?:(?:calendar|business|working|full|more)[ -])?"
-    + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
+    + r")[ -](?:(?:(?P<work>business|working)|calendar|full|more)[ -])?"
+    + r"(?P<unit>days?|werktagen?|werktage|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
     + r"|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
     re.IGNORECASE,
 )
@@ -62,6 +62,9 @@ _TERM = re.compile(
 """Words of a date that is reckoned from a length that only the results hold."""
 _TERM_REACH = 120
 _DAYS = {"d": 1, "n": 1, "t": 1, "j": 1, "w": 7, "s": 7}
+_WORKING_BEHIND = re.compile(r" ouvr(?:\u00e9|able)s?\b", re.IGNORECASE)
+_MOST_WORKING_DAYS = 60
+_SATURDAY = 5
 _KEYS = {
     "day": ("d", 1), "days": ("d", 1), "night": ("d", 1), "nights": ("d", 1), "week": ("d", 7), "weeks": ("d", 7),
     "month": ("m", 1), "months": ("m", 1), "year": ("m", 12), "years": ("m", 12),
@@ -96,23 +99,36 @@ class Spans:
 
     def _read(self, leaf: Leaf) -> None:
         if isinstance(leaf.value, str) and len(self._found) <= MAX_SPANS:
-            for match in _SAID.finditer(leaf.value[:20_000]):
-                word, unit = match["n"].lower(), match["unit"].lower()
-                count = int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)
-                self._put(_span(unit, count), match[0])
+            for span, words in _said(leaf.value[:20_000]):
+                self._put(span, words)
         else:
             self._of_key(leaf.key, leaf.value)
 
     def _of_key(self, key: str, value: object) -> None:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and float(value).is_integer():
-            for word in words_of_key(key):
+            words = words_of_key(key)
+            for word in words:
                 if word in _KEYS:
                     kind, factor = _KEYS[word]
+                    if word == "days" and ("business" in words or "working" in words) and value <= _MOST_WORKING_DAYS:
+                        kind = "w"
                     self._put((kind, factor * int(value)), f"{key}: {value:g}")
 
     def _put(self, span: tuple[str, int], said: str) -> None:
         if 0 < span[1] <= (1_200 if span[0] == "m" else 4_000) and len(self._found) <= MAX_SPANS:
             self._found.setdefault(span, said)
+
+
+def _said(text: str) -> Iterator[tuple[tuple[str, int], str]]:
+    """The lengths that a text speaks of, both ends of a range, and the words for each."""
+    for match in _SAID.finditer(text):
+        unit, word = match["unit"].lower(), match["n"].lower()
+        works = match["work"] is not None or unit.startswith("werk") or _WORKING_BEHIND.match(text, match.end()) is not None
+        counts = [int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)]
+        if match["low"] is not None:
+            counts.append(int(match["low"]))
+        for count in counts:
+            yield (("w", count) if works and unit[0] in "dtjw" and count <= _MOST_WORKING_DAYS else _span(unit, count)), match[0]
 
 
 def _span(unit: str, count: int) -> tuple[str, int]:
@@ -136,9 +152,8 @@ def find_end(table: Table, spans: Spans, moment: Moment, stated: Collection[date
     if moment.impossible or moment.clock is not None:
         return None
     own: dict[tuple[str, int], str] = {}
-    for match in itertools.chain.from_iterable(_SAID.finditer(text) for text in said):
-        word = match["n"].lower()
-        own.setdefault(_span(match["unit"].lower(), int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)), match[0])
+    for span, words in itertools.chain.from_iterable(_said(text) for text in said):
+        own.setdefault(span, words)
     bases = _dates(table, stated)
     everything = {**spans.all(), **own} if any(_TERM.search(text[-_TERM_REACH:]) for text in said) else own
     back = any(_BACK.search(text) for text in said)
@@ -190,6 +205,12 @@ def _ends(base: datetime.date, span: tuple[str, int], loosely: bool, back: bool)
 
 def _later(base: datetime.date, span: tuple[str, int], sign: int) -> datetime.date:
     kind, count = span
+    if kind == "w":
+        day = base
+        while count:
+            day += datetime.timedelta(days=sign)
+            count -= day.weekday() < _SATURDAY
+        return day
     if kind == "d":
         return base + datetime.timedelta(days=sign * count)
     months = base.year * 12 + base.month - 1 + sign * count

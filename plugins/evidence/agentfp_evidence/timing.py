@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import cells_above, names_an_end, sentence_around
+from agentfp_evidence.elapsed import find_elapsed
 from agentfp_evidence.ladder import Ladder
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.numbers import Number
@@ -39,6 +40,9 @@ def reckon_time(
         between = _between_clocks(mention.number, [m.clock for m in stated if m.clock is not None])
         if between is not None:
             return between
+        passed = find_elapsed(ladder.table, ladder.stamps, text, mention.number, sure)
+        if passed is not None:
+            return passed
         beside = [moment for m in sure if first <= m.start < last for moment in m.moments]
         return time_from_dates(ladder.table, mention.number, _dates(ladder.table, stated), _dates(ladder.table, beside))
     if len(mention.moments) != 1:

@@ -1,0 +1,146 @@
+"""Numbers of few digits that the words around them say how to reckon, from the two or three values that stand beside them.
+
+Such a number may meet an accident among many values, so each way here takes its terms from one place only: the amount right before a
+rate, the two amounts of a sentence, the lines above the one that says what is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from agentfp_evidence.arithmetic import Operand
+from agentfp_evidence.context import LABELS, label_around, same_noun, sentence_around
+from agentfp_evidence.magnitudes import quantum_of
+from agentfp_evidence.numbers import Number
+from agentfp_evidence.units import PERCENT, agree, convertible
+from agentfp_evidence.verdict import Verdict
+
+_PER = re.compile(r"[*_)]*\s?(?:[^\W\d_]{1,12}\s)?(?:/\s?|(?:per|an?|each|every|pro|je|par)\s)[*_]*(?P<noun>[^\W\d_]{3,})", re.IGNORECASE)
+_TIMES = re.compile(r"\s?(?:x|\u00d7|times|mal|fois)\b|[x\u00d7](?!\w)", re.IGNORECASE)
+_COUNTED = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
+_OVER = re.compile(
+    r"\b(?:over|above|under|below|beyond|past|short|left|remain\w*|still|unused|available|\u00fcber|unter|\u00fcbrig|verbleib\w*|noch"
+    r"|reste\w*|restant\w*|encore)\b",
+    re.IGNORECASE,
+)
+_LEFT = re.compile(r"\b(?:left|remain\w*|balance|available|outstanding|due|rest\w*|\u00fcbrig\w*|verbleib\w*|saldo|solde|reste\w*)\b", re.IGNORECASE)
+_BEFORE_RATE = 60
+_MOST_LINES = 7
+_NEXT_LINE = 160
+
+
+def find_narrow(text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Verdict | None:
+    """How a number follows from the few values that its words point at.
+
+    Args:
+        text: the answer, folded.
+        number: the number that stands nowhere.
+        operands: the grounded numbers of the answer, in order.
+        counts: numbers in words, and lengths of lists.
+    """
+    for how, value, written, used in itertools.chain(
+        _rate(text, number, operands, counts),
+        _multiple(text, number, operands),
+        _gap(text, number, operands, counts),
+        _balance(text, number, operands),
+    ):
+        if abs(value - abs(number.value)) <= _slack(number, how):
+            sources = tuple(dict.fromkeys(s for o in used for s in o.sources[:2]))
+            return Verdict("supported", how, f"{number.readings[0]} = {written}", sources)
+    return None
+
+
+def _slack(number: Number, how: str) -> float:
+    quantum = quantum_of(number)
+    return 0.5 * quantum * (1 + 1e-9) + 1e-9 if how == "ratio" or number.hedged else 0.01 * quantum
+
+
+def _rate(
+    text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]
+) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """The amount right before, shared out: "1,400 km (200 km a day)", by the days that the answer counts."""
+    per = _PER.match(text, number.end)
+    if per is None:
+        return
+    before = [o for o in operands if o.end <= number.start and number.start - o.end < _BEFORE_RATE and _alike(o, number)]
+    if not before:
+        return
+    whole = before[-1]
+    for count in (*operands, *counts):
+        if count is not whole and count.value > 1 and _counts(text, count, per["noun"].lower()):
+            yield "ratio", whole.value / count.value, f"{whole.value:g} / {count.value:g}", [whole, count]
+
+
+def _counts(text: str, count: Operand, noun: str) -> bool:
+    if count.noun:
+        return same_noun(noun, count.noun.lower())
+    if count.unit is not None:
+        worn = re.search(r"([^\W\d_]{3,})[*_]*$", text[count.start : count.end])
+        return worn is not None and same_noun(noun, worn[1].lower())
+    behind = _COUNTED.match(text, count.end)
+    return behind is not None and same_noun(noun, behind[1].lower())
+
+
+def _multiple(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """By how many times one amount of the sentence is the other."""
+    if number.unit is not None or not (number.word in ("x", "times", "mal", "fois") or _TIMES.match(text, number.end)):
+        return
+    first, last = sentence_around(text, number.start, number.end)
+    own = [o for o in operands if first <= o.start < last and o.unit is not PERCENT][:4]
+    for a, b in itertools.combinations(own, 2):
+        pair = _in_one_unit(a, b)
+        if pair is not None and min(pair) > 0:
+            high, low = max(pair), min(pair)
+            yield "ratio", high / low, f"{high:g} / {low:g}", [a, b]
+
+
+def _gap(
+    text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]
+) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """The difference of the two amounts of its unit that stand in its sentence, where it is called one."""
+    first, last = sentence_around(text, number.start, number.end)
+    label = label_around(text, number.start, number.end)
+    if number.unit is None or not (LABELS["difference"].search(label) or _OVER.search(label)):
+        return
+    own = [o for o in operands if first <= o.start < last and o.unit is number.unit and o.value]
+    if len({o.value for o in own}) == 2:
+        low, high = sorted({o.value for o in own})
+        yield "difference", high - low, f"{high:g} - {low:g}", own[:2]
+
+
+def _balance(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """What is left of the lines above: those that come in, less those that go out."""
+    line = text.rfind("\n", 0, number.start) + 1
+    if not line or not _LEFT.search(text, line, number.start):
+        return
+    heads: list[Operand] = []
+    end = line - 1
+    while end > 0 and len(heads) < _MOST_LINES:
+        start = text.rfind("\n", 0, end) + 1
+        if end - start > _NEXT_LINE or not text[start:end].strip():
+            break
+        own = [o for o in operands if start <= o.start < end and _alike(o, number)]
+        if not own:
+            break
+        heads.insert(0, own[0])
+        end = start - 1
+    for split in range(1, len(heads)):
+        gained, spent = heads[:split], heads[split:]
+        value = sum(abs(o.value) for o in gained) - sum(abs(o.value) for o in spent)
+        if value > 0 and len(heads) > 2:
+            written = " + ".join(f"{o.value:g}" for o in gained) + "".join(f" - {abs(o.value):g}" for o in spent)
+            yield "difference", value, written, heads
+
+
+def _alike(operand: Operand, number: Number) -> bool:
+    return operand.unit is number.unit or (number.unit is not None and operand.unit is None and agree(operand.unit, number.unit))
+
+
+def _in_one_unit(a: Operand, b: Operand) -> tuple[float, float] | None:
+    if a.unit is b.unit and a.unit is not None:
+        return a.value, b.value
+    if a.unit is not None and b.unit is not None and convertible(a.unit, b.unit):
+        return a.value * float(a.unit.factor), b.value * float(b.unit.factor)
+    return None
