@@ -12,7 +12,7 @@ from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import agree, is_money
+from agentfp_evidence.units import agree
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
 
 _COMPOUND = re.compile(r"[/+&,|:;=@]|--|\.\.|->")
@@ -48,7 +48,7 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
         other_unit.extend(held)
     plain = number.readings[0]
     if number.unit is None and _CENTS.match(text, number.end - len(number.word) if text[: number.end].endswith(number.word) else number.end):
-        held = [p for p in table.find(f"n:{canonical_number(str(Decimal(plain) / 100))}") if p.unit is None or is_money(p.unit)]
+        held = table.find(f"n:{canonical_number(str(Decimal(plain) / 100))}")
         if held:
             return supported("scaled", held, f"{Decimal(plain) / 100}")
     if plain.isdigit() and len(plain) >= 3:

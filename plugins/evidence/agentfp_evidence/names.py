@@ -32,6 +32,8 @@ _EXAMPLE = re.compile(
 )
 _NEAR = 60
 COUNTRIES = word_list("countries")
+_REGIONS = dict(pair.split("=") for pair in word_list("regions"))
+"""States and provinces that addresses name by a code."""
 _CAMEL = re.compile(r"(?!Ma?c[A-Z]|[DO]['\u2019]|[DL][aeiu][A-Z])[^\W\d_]*[a-z][A-Z]")
 """A word with a capital inside, which names a product or a term of a trade."""
 _POLITE = frozenset(
@@ -157,6 +159,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         strangers = [w for w in unknown if _is_given(w)]
         if strangers and not _person_like(words, strangers, table):
             strangers = []
+    if not strangers and len(words) == 2 and words[1] in unknown and _is_known_person(words[0], table):
+        strangers = [words[1]]  # behind the given name of somebody here even a common word is a name
     if titled and len(words) <= 2 and not strangers and words[-1] in unknown and len(words[-1].text) > 2:
         strangers = [words[-1]]  # behind a title even a common word is a name
     if not strangers:
@@ -169,6 +173,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return start, end, unverifiable("common-knowledge")
     if _EXAMPLE.search(text[max(0, start - 90) : start]):
         return start, end, unverifiable("example")
+    region = _REGIONS.get("-".join(fold_word(w.text) for w in words))
+    if region is not None and table.has_word(region):
+        return start, end, unverifiable("gloss", table.has_word(region)[:2])
     glossed = _gloss(table, text, start, end)
     if glossed:
         return start, end, unverifiable("gloss", glossed)
@@ -209,6 +216,11 @@ def _is_given(word: Word) -> bool:
     if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
         return False
     return is_given_name(folded)
+
+
+def _is_known_person(word: Word, table: Table) -> bool:
+    folded = fold_word(word.text)
+    return folded in table.names and _is_given(word) and not is_common(folded)
 
 
 def _is_plain(word: Word) -> bool:

@@ -63,6 +63,7 @@ _TERM = re.compile(
 _TERM_REACH = 120
 _DAYS = {"d": 1, "n": 1, "t": 1, "j": 1, "w": 7, "s": 7}
 _WORKING_BEHIND = re.compile(r" ouvr(?:\u00e9|able)s?\b", re.IGNORECASE)
+_WEEKDAYS = re.compile(r"(?:week|working|business|work)[ -]?days?|werktage?|arbeitstage?|jours ouvr\u00e9s", re.IGNORECASE)
 _MOST_WORKING_DAYS = 60
 _SATURDAY = 5
 _KEYS = {
@@ -190,10 +191,12 @@ def _ends_near(
 
 def _ends(base: datetime.date, span: tuple[str, int], loosely: bool, back: bool) -> Iterator[datetime.date]:
     """The days that a term ends on, or begins on: to the day and its last day; loosely, the day before, or after a weekend."""
-    for sign in (1, -1) if back else (1,):
+    for sign in (1, -1) if back and span[0] != "w" else (1,):
         try:
             whole = _later(base, span, sign)
             yield whole
+            if span[0] == "w":
+                return
             yield _later(base + datetime.timedelta(days=1), span, sign) - datetime.timedelta(days=1)
         except (OverflowError, ValueError):
             continue
@@ -223,7 +226,9 @@ def _dates(table: Table, stated: Collection[datetime.date]) -> list[datetime.dat
     return list(dict.fromkeys([*stated, *served[-MAX_DATES:]])) if len(served) <= 4 * MAX_DATES else list(stated)
 
 
-def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date], beside: Sequence[datetime.date]) -> Verdict | None:
+def time_from_dates(
+    table: Table, number: Number, stated: Sequence[datetime.date], beside: Sequence[datetime.date], label: str = ""
+) -> Verdict | None:
     """A length of time between two dates: two that stand beside it, or one of those and a served one.
 
     Args:
@@ -231,9 +236,10 @@ def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date
         number: so many days, weeks, months or years; or nights.
         stated: grounded dates of the answer.
         beside: those of them that its sentence holds.
+        label: what a number without a unit is called: the heading of its column, or the words before a colon.
     """
-    unit = number.unit.name if number.unit is not None else {"nights": "d", "night": "d", "n\u00e4chte": "d"}.get(number.word)
-    if unit not in ("d", "week", "month", "year") or number.decimals > 0:
+    unit = number.unit.name if number.unit is not None else _unit_called(number.word or label)
+    if unit not in ("d", "weekday", "week", "month", "year") or number.decimals > 0:
         return None
     for a, b in itertools.combinations(dict.fromkeys(beside), 2):
         if round(number.value) in _lengths(a, b, unit):
@@ -249,11 +255,22 @@ def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date
     return None
 
 
+def _unit_called(words: str) -> str | None:
+    """What a number counts by the word for it."""
+    called = words.lower().strip(" *_:")
+    if _WEEKDAYS.fullmatch(called):
+        return "weekday"
+    return {"night": "d", "nights": "d", "n\u00e4chte": "d", "nuits": "d", "days": "d", "tage": "d", "jours": "d"}.get(called)
+
+
 def _lengths(a: datetime.date, b: datetime.date, unit: str) -> set[int]:
     first, last = min(a, b), max(a, b)
     days = (last - first).days
     if unit == "d":
         return {days}
+    if unit == "weekday":
+        whole = [first + datetime.timedelta(days=i) for i in range(min(days, 400) + 1)]
+        return {sum(day.weekday() < _SATURDAY for day in whole)}
     if unit == "week":
         return {days // 7} if days % 7 == 0 else set()
     months = 12 * (last.year - first.year) + last.month - first.month

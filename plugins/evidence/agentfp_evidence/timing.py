@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import datetime
 import itertools
+import re
 from collections.abc import Sequence
 
 from agentfp_evidence.arithmetic import Operand
-from agentfp_evidence.context import cells_above, names_an_end, sentence_around
+from agentfp_evidence.context import cells_above, column_header, names_an_end, sentence_around
 from agentfp_evidence.elapsed import find_elapsed
 from agentfp_evidence.ladder import Ladder
 from agentfp_evidence.moments import Moment
@@ -44,7 +45,9 @@ def reckon_time(
         if passed is not None:
             return passed
         beside = [moment for m in sure if first <= m.start < last for moment in m.moments]
-        return time_from_dates(ladder.table, mention.number, _dates(ladder.table, stated), _dates(ladder.table, beside))
+        called = _LABEL.search(text, first, mention.start)
+        label = column_header(text, mention.start) or (called[1] if called is not None else "")
+        return time_from_dates(ladder.table, mention.number, _dates(ladder.table, stated), _dates(ladder.table, beside), label)
     if len(mention.moments) != 1:
         return None
     moment = mention.moments[0]
@@ -98,6 +101,8 @@ def _dates(table: Table, moments: Sequence[Moment]) -> list[datetime.date]:
     return found
 
 
+_LABEL = re.compile(r"([^\W\d_]+)[*_]*:[\s*_]*$")
+"""What a number is called before a colon."""
 _CONTEXT = 160
 """Characters before the sentence that may say how long something lasts."""
 _BEFORE = 40
