@@ -40,7 +40,7 @@ from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word
 from agentfp_evidence.shifts import age, shifted, time_between, time_stated, weekday_fits
 from agentfp_evidence.spans import time_as_clock
-from agentfp_evidence.spelled import is_measured, is_number_word, spelled_in
+from agentfp_evidence.spelled import Spelled, is_measured, is_number_word, length_behind, spelled_in
 from agentfp_evidence.timing import reckon_time
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
@@ -125,6 +125,8 @@ class JudgedText:
             counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value, self._language)
             if counted is not None:
                 yield "number", spelled.start, spelled.end, counted
+            elif (length := self._spelled_length(spelled, judged)) is not None:
+                yield "number", spelled.start, spelled.end, length
             elif spelled.value <= SMALL_WORD and not (spelled.value > 2 and is_measured(self._text, spelled.start, spelled.end)):
                 yield "number", spelled.start, spelled.end, unverifiable("small-word")
             else:
@@ -142,6 +144,18 @@ class JudgedText:
                     supported("exact", held) if (held := self._table.has_word(token.value)) else unsupported("strong")
                 )
                 yield shape, token.start, token.end, found
+
+    def _spelled_length(self, spelled: Spelled, judged: list[tuple[Mention, Verdict]]) -> Verdict | None:
+        """A length of time in words that follows from others: "two days later"."""
+        word = length_behind(self._text, spelled.end)
+        unit = unit_of(word) if word else None
+        if unit is None and word not in ("night", "nights"):
+            return None
+        number = Number((str(spelled.value),), 0, len(str(spelled.value)), unit, word, False, spelled.start, spelled.end + 1 + len(word))
+        asked = [*judged, (Mention("number", number.start, number.end, number), unsupported("weak"))]
+        operands = self._operands(asked, len(judged))
+        found = reckon_time(self._ladder, self._text, asked, len(judged), operands)
+        return found or find_narrow(self._table, self._text, number, operands, ())
 
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
@@ -319,7 +333,7 @@ class JudgedText:
         if found is None and guesses and significant(mention.number) >= _TELLING:
             written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
             found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
-        found = found or find_narrow(self._text, mention.number, operands, counts)
+        found = found or find_narrow(self._table, self._text, mention.number, operands, counts)
         found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:

@@ -176,6 +176,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     region = _REGIONS.get("-".join(fold_word(w.text) for w in words))
     if region is not None and table.has_word(region):
         return start, end, unverifiable("gloss", table.has_word(region)[:2])
+    code = table.find(f"s:{fold_word(words[0].text)[:3]}") if len(words) == 1 else []
+    if code and len(words[0].text) > 4:
+        return start, end, unverifiable("gloss", code[:2])
     glossed = _gloss(table, text, start, end)
     if glossed:
         return start, end, unverifiable("gloss", glossed)

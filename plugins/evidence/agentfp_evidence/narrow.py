@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import LABELS, label_around, same_noun, sentence_around
-from agentfp_evidence.magnitudes import quantum_of
+from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.units import PERCENT, agree, convertible
+from agentfp_evidence.table import Table
+from agentfp_evidence.units import PERCENT, agree, convertible, is_money
 from agentfp_evidence.verdict import Verdict
 
 _PER = re.compile(r"[*_)]*\s?(?:[^\W\d_]{1,12}\s)?(?:/\s?|(?:per|an?|each|every|pro|je|par)\s)[*_]*(?P<noun>[^\W\d_]{3,})", re.IGNORECASE)
@@ -28,13 +29,22 @@ _OVER = re.compile(
 _LEFT = re.compile(r"\b(?:left|remain\w*|balance|available|outstanding|due|rest\w*|\u00fcbrig\w*|verbleib\w*|saldo|solde|reste\w*)\b", re.IGNORECASE)
 _BEFORE_RATE = 60
 _MOST_LINES = 7
+_MOST_SHARES = 400
+_TELLING = 3
+_BRACKET_REACH = 160
+_OPENING = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,3}\s?\(")
+_WRITTEN = re.compile(r"[(\d][\d.,()\s+*/x\u00d7\u00f7\u2212\u2013-]*[\d)]\s*$")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_SIGN = re.compile(r"[#()+*/x\u00d7\u00f7\u2212\u2013-]")
+_SIGNS = {"x": "*", "\u00d7": "*", "\u00f7": "/", "\u2212": "-", "\u2013": "-"}
 _NEXT_LINE = 160
 
 
-def find_narrow(text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Verdict | None:
+def find_narrow(table: Table, text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Verdict | None:
     """How a number follows from the few values that its words point at.
 
     Args:
+        table: the evidence.
         text: the answer, folded.
         number: the number that stands nowhere.
         operands: the grounded numbers of the answer, in order.
@@ -45,6 +55,10 @@ def find_narrow(text: str, number: Number, operands: Sequence[Operand], counts: 
         _multiple(text, number, operands),
         _gap(text, number, operands, counts),
         _balance(text, number, operands),
+        _in_brackets(text, number, operands),
+        _expression(text, number, operands),
+        _row_product(text, number, operands),
+        _with_fee(table, text, number, operands, counts),
     ):
         if abs(value - abs(number.value)) <= _slack(number, how):
             sources = tuple(dict.fromkeys(s for o in used for s in o.sources[:2]))
@@ -68,9 +82,11 @@ def _rate(
     if not before:
         return
     whole = before[-1]
-    for count in (*operands, *counts):
-        if count is not whole and count.value > 1 and _counts(text, count, per["noun"].lower()):
-            yield "ratio", whole.value / count.value, f"{whole.value:g} / {count.value:g}", [whole, count]
+    noun = per["noun"].lower()
+    small = [c for c in (*operands, *counts) if c is not whole and 2 <= c.value <= _MOST_SHARES and c.value.is_integer()]
+    named = [c for c in small if _counts(text, c, noun)]
+    for count in named or ([c for c in small if c.unit is None] if significant(number) >= _TELLING else ()):
+        yield "ratio", whole.value / count.value, f"{whole.value:g} / {count.value:g}", [whole, count]
 
 
 def _counts(text: str, count: Operand, noun: str) -> bool:
@@ -105,6 +121,9 @@ def _gap(
     if number.unit is None or not (LABELS["difference"].search(label) or _OVER.search(label)):
         return
     own = [o for o in operands if first <= o.start < last and o.unit is number.unit and o.value]
+    if len({o.value for o in own}) == 1 and not is_money(number.unit):
+        before = [o for o in operands if o.end <= first and o.unit is number.unit and o.value not in (own[0].value, 0)]
+        own += before[-1:]
     if len({o.value for o in own}) == 2:
         low, high = sorted({o.value for o in own})
         yield "difference", high - low, f"{high:g} - {low:g}", own[:2]
@@ -132,6 +151,106 @@ def _balance(text: str, number: Number, operands: Sequence[Operand]) -> Iterator
         if value > 0 and len(heads) > 2:
             written = " + ".join(f"{o.value:g}" for o in gained) + "".join(f" - {abs(o.value):g}" for o in spent)
             yield "difference", value, written, heads
+
+
+def _in_brackets(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """A sum whose parts stand in brackets behind it: "17 GB (15 GB and 2 GB on top)"."""
+    opening = _OPENING.match(text, number.end)
+    closing = text.find(")", number.end, number.end + _BRACKET_REACH)
+    if opening is None or closing < 0 or text.find("(", opening.end(), closing) >= 0:
+        return
+    parts = [o for o in operands if opening.end() <= o.start < closing and o.unit is number.unit]
+    if 2 <= len(parts) <= _MOST_LINES:
+        yield "sum", sum(o.value for o in parts), " + ".join(f"{o.value:g}" for o in parts), parts
+
+
+def _expression(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """What an expression with brackets right before the number comes to; all of its numbers are grounded."""
+    line = text.rfind("\n", 0, number.start) + 1
+    before = text[line : number.start].rstrip(" *_$\u20ac\u00a3")
+    if not before.endswith("=") or "(" not in before:
+        return
+    found = _WRITTEN.search(before[:-1])
+    if found is None:
+        return
+    first, last = line + found.start(), line + found.end()
+    used = [o for o in operands if first <= o.start < last]
+    digits = [m.start() + first for m in _DIGITS.finditer(text[first:last])]
+    if not used or not all(any(o.start <= at < o.end for o in used) for at in digits):
+        return
+    pieces = [*_SIGN.findall(_DIGITS.sub("#", text[first:last]))]
+    values = iter(used)
+    try:
+        value = _evaluated([next(values).value if piece == "#" else _SIGNS.get(piece, piece) for piece in pieces])
+    except (StopIteration, IndexError, ZeroDivisionError):
+        return
+    yield "equation", value, found[0].strip(), list(used)
+
+
+def _evaluated(pieces: list[float | str]) -> float:
+    """The value of numbers, signs and brackets; products before sums."""
+
+    def added() -> float:
+        total = multiplied()
+        while pieces and pieces[0] in ("+", "-"):
+            sign = pieces.pop(0)
+            total += multiplied() if sign == "+" else -multiplied()
+        return total
+
+    def multiplied() -> float:
+        product = single()
+        while pieces and pieces[0] in ("*", "/"):
+            sign = pieces.pop(0)
+            product = product * single() if sign == "*" else product / single()
+        return product
+
+    def single() -> float:
+        piece = pieces.pop(0)
+        if piece == "(":
+            value = added()
+            pieces.pop(0)
+            return value
+        if isinstance(piece, str):
+            raise IndexError(piece)
+        return piece
+
+    value = added()
+    if pieces:
+        raise IndexError
+    return value
+
+
+def _row_product(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """So many at so much, which stand in two cells of the row before the amount."""
+    line = text.rfind("\n", 0, number.start) + 1
+    if not text.startswith("|", line) or not is_money(number.unit):
+        return
+    row = [o for o in operands if line <= o.start < number.start]
+    prices = [o for o in row if o.unit is number.unit]
+    counts = [o for o in row if not is_money(o.unit) and o.unit is not PERCENT and 2 <= o.value <= _MOST_SHARES]
+    if len(prices) == 1 and len(counts) <= 2:
+        for count in counts:
+            yield "product", count.value * prices[0].value, f"{count.value:g} x {prices[0].value:g}", [count, prices[0]]
+
+
+def _with_fee(
+    table: Table, text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]
+) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """A rate for as many as the answer counts, and a fee that the rate's own row holds."""
+    if not is_money(number.unit) or not LABELS["sum"].search(label_around(text, number.start, number.end)):
+        return
+    first, last = sentence_around(text, number.start, number.end)
+    for rate in [o for o in operands if first <= o.start < last and o.unit is number.unit]:
+        per = _PER.match(text, rate.end)
+        if per is None:
+            continue
+        for count in [c for c in (*operands, *counts) if 2 <= c.value <= _MOST_SHARES and _counts(text, c, per["noun"].lower())]:
+            fee = number.value - count.value * rate.value
+            rows = {(s.message, s.path.rpartition(".")[0]) for s in rate.sources if s.path}
+            for posting in table.find(f"n:{fee:.10g}") if fee > 1 else ():
+                where = posting.where()
+                if where.path and (where.message, where.path.rpartition(".")[0]) in rows:
+                    yield "sum", number.value, f"{count.value:g} x {rate.value:g} + {fee:g}", [count, rate]
 
 
 def _alike(operand: Operand, number: Number) -> bool:

@@ -83,6 +83,20 @@ def spelled_in(text: str) -> Iterator[Spelled]:
             yield Spelled(total + current, first.start(), at)
 
 
+_LENGTH_WORD = re.compile(r"[*_]*[ -]([^\W\d_]+)")
+
+
+def length_behind(text: str, end: int) -> str:
+    """The word right behind a number, lower case; empty if there is none.
+
+    Args:
+        text: the answer, folded.
+        end: where the number ends.
+    """
+    match = _LENGTH_WORD.match(text, end)
+    return match[1].lower() if match is not None else ""
+
+
 _WHOLE_BEFORE = re.compile(r"\b(?:of the|of all|all|all the|across|across the|von den|alle|des|sur les)\s[*_]*$", re.IGNORECASE)
 _TIME_BEHIND = re.compile(
     r"[*_]*[ -](?:full |working |more |ganze |weitere )?(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?"

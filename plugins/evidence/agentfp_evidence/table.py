@@ -18,7 +18,9 @@ from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+|[a-z][a-z0-9_]*_[a-z0-9_]*")
 _KEY_CODE = re.compile(r"(?<![a-z0-9])[a-z]+\d+(?![a-z0-9])")
-_KEY_NUMBER = re.compile(r"_(\d{1,4})(?=_|$)")
+_KEY_DATA = re.compile(r"\d{4}")
+"""A key of so many digits names an entity, as ``card_77310`` does."""
+_KEY_NUMBER = re.compile(r"_(\d{1,3})[a-z]?(?=_|$)")
 """What a rule is named by: ``fee_under_25``."""
 _NAMING_KEY = re.compile(
     r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch"
@@ -120,7 +122,7 @@ class Table:
 
     def _add_text(self, source: Source, leaf: Leaf) -> None:
         text = leaf.value
-        if leaf.is_key and _PLAIN_KEY.fullmatch(text):
+        if leaf.is_key and _PLAIN_KEY.fullmatch(text) and not _KEY_DATA.search(text):
             for token in _KEY_CODE.findall(text):
                 self._put(f"i:{token}", Posting(source, leaf.node, part=True))
             for digits in _KEY_NUMBER.findall(text):

@@ -18,6 +18,7 @@ from agentfp_evidence.reckoning import NARROW_RISK, Result, Term, first_hit
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.spans import as_seconds, clock_after, find_end, find_time, time_from_dates
 from agentfp_evidence.table import Table
+from agentfp_evidence.units import unit_of
 from agentfp_evidence.verdict import Verdict
 
 
@@ -51,6 +52,12 @@ def reckon_time(
     if len(mention.moments) != 1:
         return None
     moment = mention.moments[0]
+    if moment.clock is not None and not moment.dates and _HOURS.fullmatch(text, mention.start, mention.end):
+        hours, minutes, _ = moment.clock
+        length = Number((str(60 * hours + minutes),), 0, 3, unit_of("min"), "min", False, mention.start, mention.end)
+        passed = find_elapsed(ladder.table, ladder.stamps, text, length, sure)
+        if passed is not None:
+            return passed
     summed = _summed_clock(text, mention, sure)
     if summed is not None:
         return summed
@@ -101,6 +108,8 @@ def _dates(table: Table, moments: Sequence[Moment]) -> list[datetime.date]:
     return found
 
 
+_HOURS = re.compile(r"\d{1,2}\s?h\s?\d{2}")
+"""A clock time in French, or a length of time."""
 _LABEL = re.compile(r"([^\W\d_]+)[*_]*:[\s*_]*$")
 """What a number is called before a colon."""
 _CONTEXT = 160
