@@ -29,10 +29,17 @@ _OVER = re.compile(
 _LEFT = re.compile(r"\b(?:left|remain\w*|balance|available|outstanding|due|rest\w*|\u00fcbrig\w*|verbleib\w*|saldo|solde|reste\w*)\b", re.IGNORECASE)
 _BEFORE_RATE = 60
 _MOST_LINES = 7
+_JUST_BEFORE = 3
+_FEW = 2
+_EACH_REACH = 40
+_CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|rappen)\b", re.IGNORECASE)
+_OUT_OF = re.compile(r"[*_]*\s?(?:of|out of|von|sur|/)\s?[*_]*")
+_TO_GO = re.compile(r"[*_]*(?:\s[^\W\d_]+)?\s(?:to go|left|remaining|offen|restant\w*)\b")
+_AT = re.compile(r"[^\d\n.;|]{0,25}?\s?(?:\b(?:at|for|zu|je|\u00e0|times|mal|fois)|x|\u00d7)[\s*_]*")
 _MOST_SHARES = 400
 _TELLING = 3
 _BRACKET_REACH = 160
-_OPENING = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,3}\s?\(")
+_OPENING = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,3}\s?[*_]*[(:]")
 _WRITTEN = re.compile(r"[(\d][\d.,()\s+*/x\u00d7\u00f7\u2212\u2013-]*[\d)]\s*$")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _SIGN = re.compile(r"[#()+*/x\u00d7\u00f7\u2212\u2013-]")
@@ -58,6 +65,9 @@ def find_narrow(table: Table, text: str, number: Number, operands: Sequence[Oper
         _in_brackets(text, number, operands),
         _expression(text, number, operands),
         _row_product(text, number, operands),
+        _parts_of(text, number, operands),
+        _each(table, text, number, operands, counts),
+        _so_many_at(text, number, operands),
         _with_fee(table, text, number, operands, counts),
     ):
         if abs(value - abs(number.value)) <= _slack(number, how):
@@ -85,7 +95,13 @@ def _rate(
     noun = per["noun"].lower()
     small = [c for c in (*operands, *counts) if c is not whole and 2 <= c.value <= _MOST_SHARES and c.value.is_integer()]
     named = [c for c in small if _counts(text, c, noun)]
-    for count in named or ([c for c in small if c.unit is None] if significant(number) >= _TELLING else ()):
+    first, last = sentence_around(text, number.start, number.end)
+    beside = [c for c in small if first <= c.start < last and c.unit is None]
+    if significant(number) >= _TELLING:
+        beside = [c for c in small if c.unit is None]
+    elif len(beside) > _FEW:
+        beside = []
+    for count in named or beside:
         yield "ratio", whole.value / count.value, f"{whole.value:g} / {count.value:g}", [whole, count]
 
 
@@ -118,8 +134,11 @@ def _gap(
     """The difference of the two amounts of its unit that stand in its sentence, where it is called one."""
     first, last = sentence_around(text, number.start, number.end)
     label = label_around(text, number.start, number.end)
-    if number.unit is None or not (LABELS["difference"].search(label) or _OVER.search(label)):
+    in_row = text.startswith("|", text.rfind("\n", 0, number.start) + 1)
+    if (number.unit is None and not in_row) or not (LABELS["difference"].search(label) or _OVER.search(label)):
         return
+    if in_row:
+        last = number.start
     own = [o for o in operands if first <= o.start < last and o.unit is number.unit and o.value]
     if len({o.value for o in own}) == 1 and not is_money(number.unit):
         before = [o for o in operands if o.end <= first and o.unit is number.unit and o.value not in (own[0].value, 0)]
@@ -132,7 +151,8 @@ def _gap(
 def _balance(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
     """What is left of the lines above: those that come in, less those that go out."""
     line = text.rfind("\n", 0, number.start) + 1
-    if not line or not _LEFT.search(text, line, number.start):
+    called = _LEFT.search(text, line, number.start) is not None
+    if not line or not (called or (is_money(number.unit) and significant(number) >= _TELLING)):
         return
     heads: list[Operand] = []
     end = line - 1
@@ -145,10 +165,12 @@ def _balance(text: str, number: Number, operands: Sequence[Operand]) -> Iterator
             break
         heads.insert(0, own[0])
         end = start - 1
+    if not called:
+        heads = heads[-2:]
     for split in range(1, len(heads)):
         gained, spent = heads[:split], heads[split:]
         value = sum(abs(o.value) for o in gained) - sum(abs(o.value) for o in spent)
-        if value > 0 and len(heads) > 2:
+        if value > 0 and (len(heads) > 2 or not called):
             written = " + ".join(f"{o.value:g}" for o in gained) + "".join(f" - {abs(o.value):g}" for o in spent)
             yield "difference", value, written, heads
 
@@ -157,6 +179,8 @@ def _in_brackets(text: str, number: Number, operands: Sequence[Operand]) -> Iter
     """A sum whose parts stand in brackets behind it: "17 GB (15 GB and 2 GB on top)"."""
     opening = _OPENING.match(text, number.end)
     closing = text.find(")", number.end, number.end + _BRACKET_REACH)
+    if opening is not None and opening[0].endswith(":"):
+        closing = sentence_around(text, number.start, number.end)[1]
     if opening is None or closing < 0 or text.find("(", opening.end(), closing) >= 0:
         return
     parts = [o for o in operands if opening.end() <= o.start < closing and o.unit is number.unit]
@@ -231,6 +255,48 @@ def _row_product(text: str, number: Number, operands: Sequence[Operand]) -> Iter
     if len(prices) == 1 and len(counts) <= 2:
         for count in counts:
             yield "product", count.value * prices[0].value, f"{count.value:g} x {prices[0].value:g}", [count, prices[0]]
+
+
+def _so_many_at(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """So many at so much, said right before: "7 GB at $4 each"."""
+    if not is_money(number.unit):
+        return
+    line = text.rfind("\n", 0, number.start) + 1
+    before = [o for o in operands if line <= o.start < number.start]
+    for count, price in itertools.pairwise(before[-_JUST_BEFORE:]):
+        in_cents = price.unit is None and _CENTS.match(text, price.end) is not None
+        worth = price.value / 100 if in_cents else price.value
+        if (in_cents or price.unit is number.unit) and not is_money(count.unit) and count.unit is not PERCENT and _AT.fullmatch(text, count.end, price.start):
+            yield "ratio", count.value * worth, f"{count.value:g} x {worth:g}", [count, price]
+
+
+def _parts_of(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """What is left of so many out of so many: "7 of 24 paid, 17 left"."""
+    label = label_around(text, number.start, number.end)
+    if number.unit is not None or not (_LEFT.search(label) or _TO_GO.match(text, number.end)):
+        return
+    for a, b in itertools.pairwise(operands):
+        if a.unit is None and b.unit is None and b.value > a.value and _OUT_OF.fullmatch(text, a.end, b.start):
+            yield "difference", b.value - a.value, f"{b.value:g} - {a.value:g}", [a, b]
+
+
+def _each(
+    table: Table, text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]
+) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """A price for each, which a text gives, times as many as the answer counts beside the amount: "180 for the two adults"."""
+    if not is_money(number.unit):
+        return
+    for count in (*operands, *counts):
+        apart = max(number.start - count.end, count.start - number.end)
+        behind = _COUNTED.match(text, count.end) if count.end and 0 <= apart < _BEFORE_RATE else None
+        if behind is None or not 2 <= count.value <= _MOST_SHARES or is_money(count.unit):
+            continue
+        each = number.value / count.value
+        for posting in table.find(f"n:{each:.10g}"):
+            said = posting.source.text[posting.end : posting.end + _EACH_REACH] if posting.node is None else ""
+            per = _PER.match(said)
+            if per is not None and same_noun(per["noun"].lower(), behind[1].lower()):
+                yield "product", number.value, f"{count.value:g} x {each:g}", [count]
 
 
 def _with_fee(

@@ -244,6 +244,12 @@ def time_from_dates(
     for a, b in itertools.combinations(dict.fromkeys(beside), 2):
         if round(number.value) in _lengths(a, b, unit):
             return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")
+    today = [] if beside else [datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:") and _is_given(table, k)]
+    if len(today) == 1:  # how long it is from now
+        gaps = {gap: (today[0], b) for b in stated if b != today[0] for gap in _lengths(today[0], b, unit)}
+        if round(number.value) in gaps and len([g for g in gaps if number.value / 2 <= g <= 2 * number.value]) <= _MAX_GAPS:
+            a, b = gaps[round(number.value)]
+            return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")
     others = _dates(table, stated)[:MAX_DATES]
     gaps = {gap: (a, b) for a in (*beside, *([] if beside else others)) for b in others if a != b for gap in _lengths(a, b, unit)}
     near = [gap for gap in gaps if number.value / 2 <= gap <= 2 * number.value]
@@ -253,6 +259,11 @@ def time_from_dates(
         how = supported if len(near) <= NARROW_RISK * 1.5 * number.value else unverifiable
         return how("duration", held, f"{min(a, b)} to {max(a, b)}")
     return None
+
+
+def _is_given(table: Table, key: str) -> bool:
+    """Whether a value stands in what the person or the application says."""
+    return any(p.source.ground == "given" for p in table.find(key))
 
 
 def _unit_called(words: str) -> str | None:
