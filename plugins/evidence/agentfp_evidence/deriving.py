@@ -17,7 +17,7 @@ from agentfp_evidence.numbers import Number
 from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, agree, is_money, unit_of_key
+from agentfp_evidence.units import PERCENT, Unit, agree, is_money, unit_of_key
 from agentfp_evidence.verdict import Verdict
 
 MAX_ROWS_NAMED = 4
@@ -227,7 +227,7 @@ class Deriver:
         if _YEARLY.search(self._text, first, last):
             counts.append(Term(12, None, name="months of a year", counting=True))
         named = self._named(first, last)
-        if len(named) < 2:  # the sentence before may name what this one compares with
+        if len({at for at, _ in named}) < 2:  # the sentence before may name what this one compares with
             begin = max(self._text.rfind("\n", 0, first) + 1, first - _PARAGRAPH)
             named = [*((at + begin - first, row) for at, row in self._named(begin, first)), *named]
         header = column_header(self._text, number.start)
@@ -256,7 +256,7 @@ class Deriver:
             column = [_term(o) for o in before if any(a < o.start < b for a, b in above)]
             yield column, []
             if significant(number) > _TELLING_DIGITS and number.decimals > 0:
-                yield column[-_JUST_BEFORE:], self._priced()
+                yield column[-_JUST_BEFORE:], self._priced(number.unit)
         near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
             if len(rows) <= 2:
@@ -276,10 +276,10 @@ class Deriver:
             found = self._rows[first, last] = self._names.named_in(self._text[first:last])
         return found
 
-    def _priced(self) -> list[Term]:
-        """The numbers with a fraction; none where there are too many to choose from."""
+    def _priced(self, unit: Unit | None) -> list[Term]:
+        """The numbers with a fraction; none where there are too many to choose from. What says no unit may be of any."""
         values = {value: posting for value, posting in self._table.between(-1e300, 1e300) if not value.is_integer()}
-        return [Term(v, p.unit, (p.where(),)) for v, p in values.items()] if len(values) <= 2 * _FEW else []
+        return [Term(v, p.unit or unit, (p.where(),)) for v, p in values.items()] if len(values) <= 2 * _FEW else []
 
     def _few_numbers(self) -> list[tuple[Term, tuple[str, ...]]]:
         """The numbers of a conversation that holds only few, and the words that name each."""

@@ -31,6 +31,9 @@ _BEFORE_RATE = 60
 _MOST_LINES = 7
 _JUST_BEFORE = 3
 _FEW = 2
+_BARE_CELL = re.compile(r"(?<=\|)[\s*]*(\d{1,3})[\s*]*(?=\|)")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_OF_NOUN = re.compile(r"[*_]*\s(?:of|der|des|du|de la|von)\s(?:the\s|your\s|all\s|total\s)*([^\W\d_]{3,})", re.IGNORECASE)
 _EACH_REACH = 40
 _CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|rappen)\b", re.IGNORECASE)
 _OUT_OF = re.compile(r"[*_]*\s?(?:of|out of|von|sur|/)\s?[*_]*")
@@ -66,6 +69,8 @@ def find_narrow(table: Table, text: str, number: Number, operands: Sequence[Oper
         _expression(text, number, operands),
         _row_product(text, number, operands),
         _parts_of(text, number, operands),
+        _share_of(text, number, operands),
+        _ends_of_line(text, number, operands),
         _each(table, text, number, operands, counts),
         _so_many_at(text, number, operands),
         _with_fee(table, text, number, operands, counts),
@@ -251,6 +256,8 @@ def _row_product(text: str, number: Number, operands: Sequence[Operand]) -> Iter
         return
     row = [o for o in operands if line <= o.start < number.start]
     prices = [o for o in row if o.unit is number.unit]
+    bare = [Operand(float(m[1]), None, m.start(1), m.end(1)) for m in _BARE_CELL.finditer(text, line, number.start)]
+    row += [o for o in bare if all(o.start != other.start for other in row)]  # a count that stands nowhere is flagged by itself
     counts = [o for o in row if not is_money(o.unit) and o.unit is not PERCENT and 2 <= o.value <= _MOST_SHARES]
     if len(prices) == 1 and len(counts) <= 2:
         for count in counts:
@@ -268,6 +275,31 @@ def _so_many_at(text: str, number: Number, operands: Sequence[Operand]) -> Itera
         worth = price.value / 100 if in_cents else price.value
         if (in_cents or price.unit is number.unit) and not is_money(count.unit) and count.unit is not PERCENT and _AT.fullmatch(text, count.end, price.start):
             yield "ratio", count.value * worth, f"{count.value:g} x {worth:g}", [count, price]
+
+
+def _share_of(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """An amount of the sentence as a share of what the answer calls by the noun behind the share: "30% of revenue"."""
+    noun = _OF_NOUN.match(text, number.end) if number.unit is PERCENT else None
+    if noun is None:
+        return
+    first, last = sentence_around(text, number.start, number.end)
+    parts = [o for o in operands if first <= o.start < last and o.unit is not PERCENT and o.unit is not None][:_FEW]
+    for part in parts:
+        wholes = {o.value: o for o in operands if o.unit is part.unit and abs(o.value) > abs(part.value)}
+        for whole in wholes.values():
+            label = label_around(text, whole.start, whole.end)
+            if any(same_noun(noun[1].lower(), w.lower()) for w in _WORD.findall(label)):
+                yield "ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", [part, whole]
+
+
+def _ends_of_line(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """A total of the first and the last amount before it on its line: "Starter ($19): 7 GB at $4 = $28, so $47 in total"."""
+    if not is_money(number.unit) or not LABELS["sum"].search(label_around(text, number.start, number.end)):
+        return
+    line = text.rfind("\n", 0, number.start) + 1
+    own = [o for o in operands if line <= o.start < number.start and o.unit is number.unit]
+    if len(own) > 1:
+        yield "sum", own[0].value + own[-1].value, f"{own[0].value:g} + {own[-1].value:g}", [own[0], own[-1]]
 
 
 def _parts_of(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
