@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.sources import Source
-from agentfp_evidence.table import Table
 from agentfp_evidence.verdict import Verdict
 
 _STAMP = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?:T|\s|, )\s?(\d{2}):(\d{2})(?::(\d{2}))?(?!\d)")
@@ -40,19 +39,17 @@ class Stamps:
                 if len(held) > _MOST_STAMPS:
                     break
                 try:
-                    held.setdefault(datetime.datetime(*(int(part or 0) for part in match.groups())))  # type: ignore[arg-type]
+                    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
+                    held.setdefault(datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC))
                 except ValueError:
                     continue
         self._pending.clear()
 
 
-def find_elapsed(
-    table: Table, stamps: Stamps, text: str, number: Number, sure: Sequence[Mention]
-) -> Verdict | None:
+def find_elapsed(stamps: Stamps, text: str, number: Number, sure: Sequence[Mention]) -> Verdict | None:
     """A length of time between moments, where there are so few of them that this is no accident.
 
     Args:
-        table: the evidence.
         stamps: the moments that the conversation names.
         text: the answer, folded.
         number: so many seconds, minutes or hours.
@@ -74,8 +71,8 @@ def find_elapsed(
     moments = [*stamps.served, *stamps.given] if len(stamps.served) <= _MOST_STAMPS else []
     said = {(h, m) for h, m, _ in clocks}
     meant = [s for s in moments if (s.hour, s.minute) in said or s in stamps.given]
-    rings = [
-        [(b - a) % _DAY for a, b in itertools.permutations(seconds, 2)],
+    rings: list[list[float]] = [
+        [float((b - a) % _DAY) for a, b in itertools.permutations(seconds, 2)],
         [abs((b - a).total_seconds()) for a, b in itertools.combinations(meant, 2)],
         [abs((b - a).total_seconds()) for a, b in itertools.pairwise(sorted(stamps.served))] if moments else [],
     ]

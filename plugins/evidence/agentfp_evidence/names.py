@@ -6,6 +6,7 @@ capitalises headings and labels, German every noun, French neither.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _EXAMPLE = re.compile(
     r"[^.?!\n]*$"
 )
 _NEAR = 60
+_LONGEST_PLACE = 14
 COUNTRIES = word_list("countries")
 _REGIONS = dict(pair.split("=") for pair in word_list("regions"))
 """States and provinces that addresses name by a code."""
@@ -181,8 +183,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     region = _REGIONS.get("-".join(fold_word(w.text) for w in words))
     if region is not None and table.has_word(region):
         return start, end, unverifiable("gloss", table.has_word(region)[:2])
-    code = table.find(f"s:{fold_word(words[0].text)[:3]}") if len(words) == 1 else []
-    if code and len(words[0].text) > 4:
+    code = _code_of(table, fold_word(words[0].text), _is_given(words[0])) if len(words) == 1 else []
+    if code:
         return start, end, unverifiable("gloss", code[:2])
     glossed = _gloss(table, text, start, end)
     if glossed:
@@ -286,6 +288,14 @@ def _safe_in_german(span: NameSpan, words: list[Word], strangers: list[Word]) ->
     if any(_is_given(w) and not is_common(fold_word(w.text)) for w in strangers):
         return True
     return len(words) >= 2 and not span.opens and len(strangers) == len(words) and not any(_GERMAN_NOUN.search(w.text) for w in words)
+
+
+def _code_of(table: Table, name: str, is_person: bool) -> list[Posting]:
+    """Where a code of three letters stands that shortens a name, as PHL does Philadelphia."""
+    if not 5 <= len(name) <= _LONGEST_PLACE:
+        return []
+    codes = [name[:3]] if is_person else dict.fromkeys(name[0] + a + b for a, b in itertools.combinations(name[1:], 2))
+    return next((held for code in codes if (held := table.find(f"s:{code}"))), [])
 
 
 def _gloss(table: Table, text: str, start: int, end: int) -> list[Posting]:

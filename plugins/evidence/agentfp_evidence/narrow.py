@@ -17,6 +17,7 @@ from agentfp_evidence.numbers import Number
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, agree, convertible, is_money
 from agentfp_evidence.verdict import Verdict
+from agentfp_evidence.written import expression
 
 _PER = re.compile(r"[*_)]*\s?(?:[^\W\d_]{1,12}\s)?(?:/\s?|(?:per|an?|each|every|pro|je|par)\s)[*_]*(?P<noun>[^\W\d_]{3,})", re.IGNORECASE)
 _TIMES = re.compile(r"\s?(?:x|\u00d7|times|mal|fois)\b|[x\u00d7](?!\w)", re.IGNORECASE)
@@ -26,11 +27,16 @@ _OVER = re.compile(
     r"|reste\w*|restant\w*|encore)\b",
     re.IGNORECASE,
 )
-_LEFT = re.compile(r"\b(?:left|remain\w*|balance|available|outstanding|due|rest\w*|\u00fcbrig\w*|verbleib\w*|saldo|solde|reste\w*)\b", re.IGNORECASE)
+_LEFT = re.compile(
+    r"\b(?:left|remain\w*|balance|available|outstanding|due|rest\w*|\u00fcbrig\w*|verbleib\w*|saldo|solde|reste\w*)\b", re.IGNORECASE
+)
 _BEFORE_RATE = 60
 _MOST_LINES = 7
 _JUST_BEFORE = 3
 _FEW = 2
+_LEAVES = re.compile(r"\b(?:leav\w*|left|remain\w*|bleib\w*|\u00fcbrig|reste\w*)\b", re.IGNORECASE)
+_EQUALS = re.compile(r"=[\s*_$\u20ac\u00a3]*$")
+_LIST_LINE = re.compile(r"\n[ \t]*[-*+\u2022][^\n]*")
 _BARE_CELL = re.compile(r"(?<=\|)[\s*]*(\d{1,3})[\s*]*(?=\|)")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _OF_NOUN = re.compile(r"[*_]*\s(?:of|der|des|du|de la|von)\s(?:the\s|your\s|all\s|total\s)*([^\W\d_]{3,})", re.IGNORECASE)
@@ -42,11 +48,7 @@ _AT = re.compile(r"[^\d\n.;|]{0,25}?\s?(?:\b(?:at|for|zu|je|\u00e0|times|mal|foi
 _MOST_SHARES = 400
 _TELLING = 3
 _BRACKET_REACH = 160
-_OPENING = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,3}\s?[*_]*[(:]")
-_WRITTEN = re.compile(r"[(\d][\d.,()\s+*/x\u00d7\u00f7\u2212\u2013-]*[\d)]\s*$")
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_SIGN = re.compile(r"[#()+*/x\u00d7\u00f7\u2212\u2013-]")
-_SIGNS = {"x": "*", "\u00d7": "*", "\u00f7": "/", "\u2212": "-", "\u2013": "-"}
+_OPENING = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,3}[*_\s]*[(:]")
 _NEXT_LINE = 160
 
 
@@ -63,14 +65,15 @@ def find_narrow(table: Table, text: str, number: Number, operands: Sequence[Oper
     for how, value, written, used in itertools.chain(
         _rate(text, number, operands, counts),
         _multiple(text, number, operands),
-        _gap(text, number, operands, counts),
+        _gap(text, number, operands),
         _balance(text, number, operands),
         _in_brackets(text, number, operands),
-        _expression(text, number, operands),
+        expression(text, number, operands),
         _row_product(text, number, operands),
         _parts_of(text, number, operands),
         _share_of(text, number, operands),
         _ends_of_line(text, number, operands),
+        _heading(text, number, operands),
         _each(table, text, number, operands, counts),
         _so_many_at(text, number, operands),
         _with_fee(table, text, number, operands, counts),
@@ -133,9 +136,7 @@ def _multiple(text: str, number: Number, operands: Sequence[Operand]) -> Iterato
             yield "ratio", high / low, f"{high:g} / {low:g}", [a, b]
 
 
-def _gap(
-    text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]
-) -> Iterator[tuple[str, float, str, list[Operand]]]:
+def _gap(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
     """The difference of the two amounts of its unit that stand in its sentence, where it is called one."""
     first, last = sentence_around(text, number.start, number.end)
     label = label_around(text, number.start, number.end)
@@ -148,6 +149,8 @@ def _gap(
     if len({o.value for o in own}) == 1 and not is_money(number.unit):
         before = [o for o in operands if o.end <= first and o.unit is number.unit and o.value not in (own[0].value, 0)]
         own += before[-1:]
+    if len({o.value for o in own}) == 1 and is_money(number.unit) and _LEAVES.search(label):
+        own += [o for o in operands if o.end <= first and o.unit is number.unit and _EQUALS.search(text, max(0, o.start - 6), o.start)][-1:]
     if len({o.value for o in own}) == 2:
         low, high = sorted({o.value for o in own})
         yield "difference", high - low, f"{high:g} - {low:g}", own[:2]
@@ -193,62 +196,6 @@ def _in_brackets(text: str, number: Number, operands: Sequence[Operand]) -> Iter
         yield "sum", sum(o.value for o in parts), " + ".join(f"{o.value:g}" for o in parts), parts
 
 
-def _expression(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
-    """What an expression with brackets right before the number comes to; all of its numbers are grounded."""
-    line = text.rfind("\n", 0, number.start) + 1
-    before = text[line : number.start].rstrip(" *_$\u20ac\u00a3")
-    if not before.endswith("=") or "(" not in before:
-        return
-    found = _WRITTEN.search(before[:-1])
-    if found is None:
-        return
-    first, last = line + found.start(), line + found.end()
-    used = [o for o in operands if first <= o.start < last]
-    digits = [m.start() + first for m in _DIGITS.finditer(text[first:last])]
-    if not used or not all(any(o.start <= at < o.end for o in used) for at in digits):
-        return
-    pieces = [*_SIGN.findall(_DIGITS.sub("#", text[first:last]))]
-    values = iter(used)
-    try:
-        value = _evaluated([next(values).value if piece == "#" else _SIGNS.get(piece, piece) for piece in pieces])
-    except (StopIteration, IndexError, ZeroDivisionError):
-        return
-    yield "equation", value, found[0].strip(), list(used)
-
-
-def _evaluated(pieces: list[float | str]) -> float:
-    """The value of numbers, signs and brackets; products before sums."""
-
-    def added() -> float:
-        total = multiplied()
-        while pieces and pieces[0] in ("+", "-"):
-            sign = pieces.pop(0)
-            total += multiplied() if sign == "+" else -multiplied()
-        return total
-
-    def multiplied() -> float:
-        product = single()
-        while pieces and pieces[0] in ("*", "/"):
-            sign = pieces.pop(0)
-            product = product * single() if sign == "*" else product / single()
-        return product
-
-    def single() -> float:
-        piece = pieces.pop(0)
-        if piece == "(":
-            value = added()
-            pieces.pop(0)
-            return value
-        if isinstance(piece, str):
-            raise IndexError(piece)
-        return piece
-
-    value = added()
-    if pieces:
-        raise IndexError
-    return value
-
-
 def _row_product(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
     """So many at so much, which stand in two cells of the row before the amount."""
     line = text.rfind("\n", 0, number.start) + 1
@@ -273,13 +220,23 @@ def _so_many_at(text: str, number: Number, operands: Sequence[Operand]) -> Itera
     for count, price in itertools.pairwise(before[-_JUST_BEFORE:]):
         in_cents = price.unit is None and _CENTS.match(text, price.end) is not None
         worth = price.value / 100 if in_cents else price.value
-        if (in_cents or price.unit is number.unit) and not is_money(count.unit) and count.unit is not PERCENT and _AT.fullmatch(text, count.end, price.start):
+        if (
+            (in_cents or price.unit is number.unit)
+            and not is_money(count.unit)
+            and count.unit is not PERCENT
+            and _AT.fullmatch(text, count.end, price.start)
+        ):
             yield "ratio", count.value * worth, f"{count.value:g} x {worth:g}", [count, price]
 
 
 def _share_of(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
     """An amount of the sentence as a share of what the answer calls by the noun behind the share: "30% of revenue"."""
-    noun = _OF_NOUN.match(text, number.end) if number.unit is PERCENT else None
+    if number.unit is not PERCENT:
+        return
+    for a, b in itertools.pairwise(operands):
+        if a.unit is b.unit and b.value > a.value and _OUT_OF.fullmatch(text, a.end, b.start):
+            yield "ratio", 100 * a.value / b.value, f"100 * {a.value:g} / {b.value:g}", [a, b]
+    noun = _OF_NOUN.match(text, number.end)
     if noun is None:
         return
     first, last = sentence_around(text, number.start, number.end)
@@ -300,6 +257,22 @@ def _ends_of_line(text: str, number: Number, operands: Sequence[Operand]) -> Ite
     own = [o for o in operands if line <= o.start < number.start and o.unit is number.unit]
     if len(own) > 1:
         yield "sum", own[0].value + own[-1].value, f"{own[0].value:g} + {own[-1].value:g}", [own[0], own[-1]]
+
+
+def _heading(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """A sum that heads a list: of the last amount on each line below it."""
+    end = text.find("\n", number.end)
+    parts: list[Operand] = []
+    while 0 <= end < len(text) and is_money(number.unit):
+        line = _LIST_LINE.match(text, end)
+        if line is None:
+            break
+        own = [o for o in operands if line.start() <= o.start < line.end() and o.unit is number.unit]
+        own = [o for o in own if text.rfind("(", line.start(), o.start) <= text.rfind(")", line.start(), o.start)]
+        parts += own[-1:]
+        end = line.end()
+    if len(parts) > 1:
+        yield "sum", sum(o.value for o in parts), " + ".join(f"{o.value:g}" for o in parts), parts
 
 
 def _parts_of(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:

@@ -42,7 +42,7 @@ def reckon_time(
         between = _between_clocks(mention.number, [m.clock for m in stated if m.clock is not None])
         if between is not None:
             return between
-        passed = find_elapsed(ladder.table, ladder.stamps, text, mention.number, sure)
+        passed = find_elapsed(ladder.stamps, text, mention.number, sure)
         if passed is not None:
             return passed
         beside = [moment for m in sure if first <= m.start < last for moment in m.moments]
@@ -55,7 +55,7 @@ def reckon_time(
     if moment.clock is not None and not moment.dates and _HOURS.fullmatch(text, mention.start, mention.end):
         hours, minutes, _ = moment.clock
         length = Number((str(60 * hours + minutes),), 0, 3, unit_of("min"), "min", False, mention.start, mention.end)
-        passed = find_elapsed(ladder.table, ladder.stamps, text, length, sure)
+        passed = find_elapsed(ladder.stamps, text, length, sure)
         if passed is not None:
             return passed
     summed = _summed_clock(text, mention, sure)

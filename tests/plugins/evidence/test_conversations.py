@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent / "conversations"
 _MARKED = re.compile(r"\{\{(.+?)\|(.+?)\}\}")
 TOO_FAR = frozenset(
     {
+        "gym-membership-freeze",  # two months that are named, never counted
         "wind-park",  # the mean of all rows but one
         "public-tender",  # a tax rate that everybody knows, and the amount with it
         "customs-parcel",  # a percentage of a value that stands nowhere in the answer
