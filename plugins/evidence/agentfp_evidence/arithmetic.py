@@ -375,7 +375,7 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
         for whole in [o for o in operands if _same_unit(o, number) and o.unit != PERCENT]:
             if _is(share.value * whole.value / 100, number):
                 return _worked("product", number, f"{share.value:g} % of {whole.value:g}", [share, whole])
-    if more and number.digits >= 3:
+    if more and number.digits >= 3 and number.unit != PERCENT:
         near = [o for o in operands if _same_unit(o, number)][-10:]
         for i, a in enumerate(near):
             for b in near[i + 1 :]:

@@ -18,13 +18,14 @@ from agentfp_evidence.numbers import Number
 from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, agree, is_money, unit_of_key
+from agentfp_evidence.units import PERCENT, Unit, agree, is_money, unit_of_key
 from agentfp_evidence.verdict import Verdict
 
 MAX_ROWS_NAMED = 4
 _JUST_BEFORE = 3
 _NEAR_BEFORE, _NEAR_BEHIND = 6, 2
 _CHANGED = 4
+_PARAGRAPH = 300
 _FEW = 30
 """Where the conversation holds no more numbers than that, each may be one that the answer reckons with."""
 _EACH = re.compile(
@@ -168,7 +169,7 @@ class Deriver:
             number: the number that stands nowhere.
             operands: the grounded numbers of the answer.
         """
-        found = find_rate(self._text, number, self._compared(number, operands, alike=False)) or self._priced(number, operands)
+        found = find_rate(self._text, number, self._compared(number, operands, alike=False)) or self._row_price(number, operands)
         if found is not None:
             return _verdict(number, found)
         if not compares(self._text, number):
@@ -180,7 +181,7 @@ class Deriver:
             found = find_rest(self._text, number, alike)
         return None if found is None else _verdict(number, found)
 
-    def _priced(self, number: Number, operands: Sequence[Operand]) -> Result | None:
+    def _row_price(self, number: Number, operands: Sequence[Operand]) -> Result | None:
         """What so many pieces of a named row cost, by the row's own amount and price."""
         for rows in self._around(number, operands).rows:
             for row in rows if len(rows) == 1 else ():
@@ -312,6 +313,9 @@ class Deriver:
         if _YEARLY.search(self._text, first, last):
             counts.append(Term(12, None, name="months of a year", counting=True))
         named = self._named(first, last)
+        if len({at for at, _ in named}) < 2:  # the sentence before may name what this one compares with
+            begin = max(self._text.rfind("\n", 0, first) + 1, first - _PARAGRAPH)
+            named = [*((at + begin - first, row) for at, row in self._named(begin, first)), *named]
         header = column_header(self._text, number.start)
         if header:
             named = [*((0, row) for _, row in self._names.named_in(header)), *named]
@@ -335,7 +339,10 @@ class Deriver:
             yield [_term(o) for o in before[-_JUST_BEFORE:]], []
         above = cells_above(self._text, number.start) if self._text.count("|", max(0, number.start - 200), number.start) else []
         if above:
-            yield [_term(o) for o in before if any(a < o.start < b for a, b in above)], []
+            column = [_term(o) for o in before if any(a < o.start < b for a, b in above)]
+            yield column, []
+            if significant(number) > _TELLING_DIGITS and number.decimals > 0:
+                yield column[-_JUST_BEFORE:], self._priced(number.unit)
         near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
             if len(rows) <= 2:
@@ -354,6 +361,11 @@ class Deriver:
         if found is None:
             found = self._rows[first, last] = self._names.named_in(self._text[first:last])
         return found
+
+    def _priced(self, unit: Unit | None) -> list[Term]:
+        """The numbers with a fraction; none where there are too many to choose from. What says no unit may be of any."""
+        values = {value: posting for value, posting in self._table.between(-1e300, 1e300) if not value.is_integer()}
+        return [Term(v, p.unit or unit, (p.where(),)) for v, p in values.items()] if len(values) <= 2 * _FEW else []
 
     def _few_numbers(self) -> list[tuple[Term, tuple[str, ...]]]:
         """The numbers of a conversation that holds only few, and the words that name each."""

@@ -32,7 +32,7 @@ _YEAR_MONTH = re.compile(r"(?P<y>(?:19|20)\d\d)[-/](?P<m>0[1-9]|1[0-2])|(?P<m2>0
 _RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
 """Minutes, seconds and their fraction."""
 _STAMP = re.compile(STAMP)
-_HASH = re.compile(r"[0-9a-f]{24,}")
+_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{10,}|[0-9a-f]{24,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_SEGMENTS = 12
 _LONGEST = 300

@@ -14,10 +14,11 @@ from agentfp_evidence.context import gives_advice, is_threshold, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
 from agentfp_evidence.fold import fold, fold_word
+from agentfp_evidence.in_words import shaped, weekdays_of
 from agentfp_evidence.index import Posting, places
 from agentfp_evidence.ladder import Found, Ladder, find_in
 from agentfp_evidence.lexicon import language_of
-from agentfp_evidence.lookup import find_address, find_identifier, find_moment, find_number, unit_differs
+from agentfp_evidence.lookup import find_address, find_day, find_identifier, find_moment, find_number, unit_differs
 from agentfp_evidence.magnitudes import find_ambiguous, find_converted, find_magnitude, significant
 from agentfp_evidence.masks import (
     code_blocks,
@@ -28,25 +29,25 @@ from agentfp_evidence.masks import (
     stands_behind_label,
     stands_behind_standard,
 )
-from agentfp_evidence.moments import WEEKDAYS, Moment
+from agentfp_evidence.moments import Moment
 from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
+from agentfp_evidence.narrow import find_narrow
 from agentfp_evidence.nearest import nearest_form, swapped
-from agentfp_evidence.normalise import tokens
 from agentfp_evidence.numbers import Number, in_language
 from agentfp_evidence.quotes import judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word
-from agentfp_evidence.shifts import age, shifted, time_between, time_stated, weekday_fits
+from agentfp_evidence.shifts import age, shifted, time_between, time_stated
 from agentfp_evidence.spans import time_as_clock
-from agentfp_evidence.spelled import Spelled, is_measured, is_number_word, spelled_in, time_in_words
+from agentfp_evidence.spelled import Spelled, is_measured, is_number_word, length_behind, spelled_in
 from agentfp_evidence.timing import reckon_time
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
+from agentfp_evidence.written import written_factor
 
 SMALL_WORD = 12
 """Up to here a number in words may be a turn of phrase."""
-_WEEKDAY = re.compile(r"(?<!\w)(" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\.?,?\s(?:the\s|den\s|le\s)?$", re.IGNORECASE)
 MAX_WORKED_OUT = 120
 """Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
 _COUNTED = frozenset({"number", "quantity", "money"})
@@ -124,35 +125,27 @@ class JudgedText:
             counted = find_count(self._table, self._text, spelled.start, spelled.end, spelled.value, self._language)
             if counted is not None:
                 yield "number", spelled.start, spelled.end, counted
-            elif (lasting := self._lasting(judged, spelled)) is not None:
-                yield "number", spelled.start, spelled.end, lasting
+            elif (length := self._spelled_length(spelled, judged)) is not None:
+                yield "number", spelled.start, spelled.end, length
             elif spelled.value <= SMALL_WORD and not (spelled.value > 2 and is_measured(self._text, spelled.start, spelled.end)):
                 yield "number", spelled.start, spelled.end, unverifiable("small-word")
             else:
                 yield "number", spelled.start, spelled.end, unsupported("weak")
-        for mention, _ in judged:
-            if mention.kind == "moment" and mention.moments[0].dates:
-                day = _WEEKDAY.search(self._text, max(0, mention.start - 14), mention.start)
-                fits = weekday_fits(day[1].lower(), mention.moments[0], self._table) if day is not None else None
-                if day is not None and fits is not None:
-                    yield "weekday", day.start(1), day.end(1), supported("calendar", ()) if fits else unsupported("strong", "calendar")
-        for token in tokens(self._text) if self._options.shapes else ():
-            shape = self._options.shape_of(token.value)
-            if shape is not None and not self._options.is_exempt(token.value):
-                found = find_identifier(self._table, token.value) or (
-                    supported("exact", held) if (held := self._table.has_word(token.value)) else unsupported("strong")
-                )
-                yield shape, token.start, token.end, found
+        yield from weekdays_of(self._text, self._table, [m for m, _ in judged])
+        if self._options.shapes:
+            yield from shaped(self._text, self._table, self._options)
 
-    def _lasting(self, judged: list[tuple[Mention, Verdict]], spelled: Spelled) -> Verdict | None:
-        """How a length of time whose number is a word follows from dates and times."""
-        number = time_in_words(self._text, spelled)
-        if number is None:
+    def _spelled_length(self, spelled: Spelled, judged: list[tuple[Mention, Verdict]]) -> Verdict | None:
+        """A length of time in words that follows from others: "two days later"."""
+        word = length_behind(self._text, spelled.end)
+        unit = unit_of(word) if word else None
+        if unit is None and word not in ("night", "nights"):
             return None
-        mention = Mention("number", spelled.start, spelled.end, number)
-        found = time_between(self._table, number) or find_converted(self._table, number)
-        here = [*judged, (mention, unsupported("weak"))]
-        return found or reckon_time(self._ladder, self._text, here, len(judged), self._operands(here, len(judged)))
+        number = Number((str(spelled.value),), 0, len(str(spelled.value)), unit, word, False, spelled.start, spelled.end + 1 + len(word))
+        asked = [*judged, (Mention("number", number.start, number.end, number), unsupported("weak"))]
+        operands = self._operands(asked, len(judged))
+        found = find_converted(self._table, number) or reckon_time(self._ladder, self._text, asked, len(judged), operands)
+        return found or find_narrow(self._table, self._text, number, operands, ())
 
     def numbers(self) -> list[tuple[Mention, Verdict]]:
         """The verdicts on everything but names."""
@@ -201,6 +194,8 @@ class JudgedText:
             number = mention.number
             before = text[max(0, number.start - 24) : number.start]
             found = find_number(table, number, text) or find_magnitude(table, number, before) or find_converted(table, number)
+            if found is None and self._language == "de":
+                found = find_day(table, number, text)
             found = found or time_between(table, number) or age(table, number, before) or time_as_clock(table, number)
             if found is not None:
                 return found
@@ -333,6 +328,9 @@ class JudgedText:
         if found is None and guesses and significant(mention.number) >= _TELLING:
             written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
             found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
+        if found is None and written_factor(self._text, mention.number, operands):
+            found = unverifiable("equation")
+        found = found or find_narrow(self._table, self._text, mention.number, operands, counts)
         found = found or self._deriver.find(mention.number, operands, guesses)
         found = found or self._deriver.gap(mention.number, operands)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from agentfp_evidence.aggregates import Aggregates
+from agentfp_evidence.elapsed import Stamps
 from agentfp_evidence.index import EvidenceIndex
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.quotes import QuoteFacet
@@ -37,6 +38,7 @@ class Ladder:
         self.quotes = index.facet(QuoteFacet)
         self.names = index.facet(RowNames)
         self.spans = index.facet(Spans)
+        self.stamps = index.facet(Stamps)
 
     def earlier(self, token: str) -> list[tuple[int, str]]:
         """Earlier answers that hold a token, latest first."""

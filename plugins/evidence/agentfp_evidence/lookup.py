@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from agentfp_evidence.entries import address_of, digits_of, hex_of
 from agentfp_evidence.index import Posting
 from agentfp_evidence.moments import Moment
+from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.table import Table
@@ -19,6 +21,9 @@ _GLUED_CODE = re.compile(r"(?P<code>usd|eur|gbp|chf|jpy|no|nr|id)(?P<digits>\d[\
 _NUMBERED = re.compile(r"([a-z]{3,})-(\d{1,3})")
 """A word and its number in one: "epoch-4" for "epoch 4"."""
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
+_RANGE = re.compile(r"(\d+\.\d+)-(\d+\.\d+)")
+_DAY = re.compile(r"(\d{2})\.(\d{2})\.")
+_CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|p|rappen)\b", re.IGNORECASE)
 _LAST_DIGITS = re.compile(
     r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf"
     r"|se terminant par|x{2,}|\*{2,}|\.{3}|\u2022+)[\s*_`:#]*$",
@@ -44,6 +49,12 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
             return supported("exact", [p for p in fit if not p.part] or fit)
         other_unit.extend(held)
     plain = number.readings[0]
+    if number.unit is None and _CENTS.match(
+        text, number.end - len(number.word) if text[: number.end].endswith(number.word) else number.end
+    ):
+        held = table.find(f"n:{canonical_number(str(Decimal(plain) / 100))}")
+        if held:
+            return supported("scaled", held, f"{Decimal(plain) / 100}")
     if plain.isdigit() and len(plain) >= 3:
         held = table.find(f"q:{plain}") or table.find(f"i:{text[number.start : number.end].lower()}")
         if held:
@@ -106,6 +117,11 @@ def find_identifier(table: Table, raw: str) -> Verdict | None:
 
 def _put_together(table: Table, token: str) -> Verdict | None:
     """Several values in one token, each of which stands somewhere whole."""
+    ends = _RANGE.fullmatch(token)
+    if ends is not None:
+        both = [table.find(f"n:{canonical_number(end)}") for end in ends.groups()]
+        if all(both):
+            return supported("part", [p for postings in both for p in postings[:2]])
     for pattern in (_COMPOUND, _LOOSE_COMPOUND):
         pieces = [piece for piece in pattern.split(token) if piece]
         if len(pieces) < 2:
@@ -138,6 +154,19 @@ def _put_together(table: Table, token: str) -> Verdict | None:
         if held:
             return unverifiable("prefix", held)
     return None
+
+
+def find_day(table: Table, number: Number, text: str) -> Verdict | None:
+    """A day without its year as German writes it: ``02.10.``.
+
+    Args:
+        table: the evidence.
+        number: what reads as a number with a fraction.
+        text: the answer, folded.
+    """
+    day = _DAY.fullmatch(text, number.start, number.end + 1)
+    held = _in_usual_years(table, int(day[2]), int(day[1])) if day is not None else []
+    return supported("exact", held) if held else None
 
 
 def find_address(table: Table, mention: Mention, text: str) -> Verdict | None:

@@ -6,6 +6,7 @@ capitalises headings and labels, German every noun, French neither.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +32,10 @@ _EXAMPLE = re.compile(
     r"[^.?!\n]*$"
 )
 _NEAR = 60
+_LONGEST_PLACE = 14
 COUNTRIES = word_list("countries")
+_REGIONS = dict(pair.split("=") for pair in word_list("regions"))
+"""States and provinces that addresses name by a code."""
 _CAMEL = re.compile(r"(?!Ma?c[A-Z]|[DO]['\u2019]|[DL][aeiu][A-Z])[^\W\d_]*[a-z][A-Z]")
 """A word with a capital inside, which names a product or a term of a trade."""
 _FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "herr", "herrn", "frau", "monsieur", "madame", "mme", "mlle"})
@@ -45,6 +49,11 @@ _POLITE = frozenset(
         "regards",
         "best",
         "sincerely",
+        "hey",
+        "welcome",
+        "ciao",
+        "hola",
+        "salut",
         "hallo",
         "liebe",
         "lieber",
@@ -134,6 +143,9 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
     """
     words = [w for w in span.words if w.text.lower() not in PARTICLES]
     titled = False
+    if any(fold_word(w.text) in _POLITE for w in words[:1]):  # "Guten Tag Frau Meyer": the name begins at the title
+        titles = [i for i, w in enumerate(words) if fold_word(w.text) in TITLES]
+        words = words[titles[0] :] if titles else words
     while words and fold_word(words[0].text) in (_POLITE | TITLES):
         titled = fold_word(words[0].text) in TITLES
         words = words[1:]
@@ -158,6 +170,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         strangers = [w for w in unknown if _is_given(w)]
         if strangers and not _person_like(words, strangers, table):
             strangers = []
+    if not strangers and len(words) == 2 and words[1] in unknown and _is_known_person(words[0], table):
+        strangers = [words[1]]  # behind the given name of somebody here even a common word is a name
     if titled and len(words) <= 2 and not strangers and words[-1] in unknown and len(words[-1].text) > 2:
         strangers = [words[-1]]  # behind a title even a common word is a name
     if not strangers:
@@ -170,6 +184,12 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         return start, end, unverifiable("common-knowledge")
     if _EXAMPLE.search(text[max(0, start - 90) : start]):
         return start, end, unverifiable("example")
+    region = _REGIONS.get("-".join(fold_word(w.text) for w in words))
+    if region is not None and table.has_word(region):
+        return start, end, unverifiable("gloss", table.has_word(region)[:2])
+    code = _code_of(table, fold_word(words[0].text), _is_given(words[0])) if len(words) == 1 else []
+    if code:
+        return start, end, unverifiable("gloss", code[:2])
     glossed = _gloss(table, text, start, end)
     if glossed:
         return start, end, unverifiable("gloss", glossed)
@@ -210,6 +230,11 @@ def _is_given(word: Word) -> bool:
     if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
         return False
     return is_given_name(folded)
+
+
+def _is_known_person(word: Word, table: Table) -> bool:
+    folded = fold_word(word.text)
+    return folded in table.names and _is_given(word) and not is_common(folded)
 
 
 def _is_plain(word: Word) -> bool:
@@ -267,6 +292,14 @@ def _safe_in_german(span: NameSpan, words: list[Word], strangers: list[Word]) ->
     if any(_is_given(w) and not is_common(fold_word(w.text)) for w in strangers):
         return True
     return len(words) >= 2 and not span.opens and len(strangers) == len(words) and not any(_GERMAN_NOUN.search(w.text) for w in words)
+
+
+def _code_of(table: Table, name: str, is_person: bool) -> list[Posting]:
+    """Where a code of three letters stands that shortens a name, as PHL does Philadelphia."""
+    if not 5 <= len(name) <= _LONGEST_PLACE:
+        return []
+    codes = [name[:3]] if is_person else dict.fromkeys(name[0] + a + b for a, b in itertools.combinations(name[1:], 2))
+    return next((held for code in codes if (held := table.find(f"s:{code}"))), [])
 
 
 def _gloss(table: Table, text: str, start: int, end: int) -> list[Posting]:

@@ -157,6 +157,8 @@ def _tail(
         if match is None:
             return end, decimals, readings, unit, ""
         word = match[2]
+    if text[match.end() : match.end() + 1] == "-" and text[match.end() + 1 : match.end() + 2].isalpha() and len(word) == 1:
+        return end, decimals, readings, unit, ""  # "6 t-shirts" weigh no tonnes
     named = unit_of(word) or (unit_of(word.partition("/")[0]) if "/" in word else None)
     if named is not None and (unit is None or unit == named) and not (match[1].endswith("-") and is_money(named)):
         return match.end(), decimals, readings, named, word

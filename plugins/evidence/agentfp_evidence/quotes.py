@@ -39,6 +39,9 @@ _ASKS = re.compile(
     r"|r\u00e9pondez|tapez|cliquez|choisissez|appel\w+|nomm\w+)\b[^\n.!?]{0,20}$",
     re.IGNORECASE,
 )
+_CHOICE = re.compile(r",?\s(?:or|oder|ou)\s[\"\u201c\u201e\u00ab'][^\n.?!]*\?")
+_CHOSEN = re.compile(r"[\"\u201d\u201c\u00bb'],?\s(?:or|oder|ou)\s$")
+"""What the person may choose from is nobody's words."""
 _SPACE = re.compile(r"\s+")
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|\u2026|\[\.\.\.\])\s*")
 _PATH = re.compile(r"(?:[\w.-]+/)*[\w-]+\.[a-z][a-z0-9]{0,5}|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]+")
@@ -118,13 +121,14 @@ def quotes_in(text: str) -> Iterator[Quote]:
         group = next(i for i in range(1, (match.re.groups or 0) + 1) if match[i] is not None) + 1
         inner, start, end = match[group], match.start(group), match.end(group)
         before = text[max(0, match.start() - 80) : match.start()]
-        reported = _REPORTS.search(before) is not None or _FAILURE.search(inner) is not None
+        offered = _CHOICE.match(text, match.end()) is not None or _CHOSEN.search(before) is not None
+        reported = (_REPORTS.search(before) is not None and not offered) or _FAILURE.search(inner) is not None
         words = inner.split()
         if kind == "tick" and len(words) == 1:
             if _PATH.fullmatch(inner) and not re.search(r"\d", inner):
                 yield Quote(inner, start, end, False, True)
             continue
-        if len(words) < 2 or not any(c.isalpha() for c in inner) or (_ASKS.search(before) and not reported):
+        if len(words) < 2 or (offered and not reported) or not any(c.isalpha() for c in inner) or (_ASKS.search(before) and not reported):
             continue
         if reported or (len(words) >= 4 and kind not in ("tick", "single") and not inner.istitle()):
             yield Quote(inner, start, end, reported, kind == "tick")

@@ -197,6 +197,8 @@ def _proportions(terms: Sequence[Term], unit: Unit | None) -> Iterator[Result]:
     for a, c in itertools.permutations(measured, 2):
         if a.unit is c.unit and a.value != c.value:
             for b in terms[:8]:
+                if is_money(a.unit) and b.unit is a.unit:
+                    continue  # no price is to a second as a third to a fourth
                 if b is not a and b is not c and b.unit is not PERCENT and (b.unit is unit if unit is not None else not is_money(b.unit)):
                     yield Result("product", b.value * a.value / c.value, f"{b.value:g} x {a.value:g} / {c.value:g}", (b, a, c))
 

@@ -34,6 +34,8 @@ _NIGHT = re.compile("overnight|next day", re.IGNORECASE)
 """Quick to look for, so that most texts need no more."""
 _WEEK = re.compile(r"\b(?:next week|last week|week later|week earlier|nächste woche|semaine prochaine)\b", re.IGNORECASE)
 _AGED = re.compile(r"\b(?:aged?|age of|im alter von|mit|à l'âge de|âgée? de)\s$", re.IGNORECASE)
+_WEEKDAY = re.compile(r"\b(?:" + "|".join(name for name in WEEKDAYS if len(name) > 4) + r")\b", re.IGNORECASE)
+_WEEK_AND_NEXT = 10
 _MAX_DATES = 60
 _MAX_SPAN = 62
 
@@ -44,6 +46,8 @@ class Offsets:
     def __init__(self) -> None:
         self.days: dict[int, str] = {}
         self.overnight = False
+        self.weekdays: dict[int, str] = {}
+        """Weekdays that the person asks about."""
 
     def add(self, source: Source) -> None:
         """Read the offsets in a source."""
@@ -52,6 +56,8 @@ class Offsets:
             self.overnight = ("+1" in text or _NIGHT.search(text) is not None) and _OVERNIGHT.search(text) is not None
         if not source.person:
             return
+        for day in _WEEKDAY.finditer(text):
+            self.weekdays.setdefault(WEEKDAYS[day[0].lower()], day[0])
         next_day = _NEXT.search(text)
         if next_day is not None:
             self.days.setdefault(1, next_day[0])
@@ -77,7 +83,7 @@ def shifted(table: Table, offsets: Offsets, moment: Moment, stated: Collection[t
         moment: the date.
         stated: dates that the answer states.
     """
-    if moment.impossible or not (offsets.days or offsets.overnight):
+    if moment.impossible or not (offsets.days or offsets.overnight or offsets.weekdays):
         return None
     if moment.clock is not None and not table.find(f"t:{moment.clock[0]:02}:{moment.clock[1]:02}"):
         return None
@@ -93,6 +99,11 @@ def shifted(table: Table, offsets: Offsets, moment: Moment, stated: Collection[t
                     held = held or [p for p in table.find(f"D:{base:%m-%d}") if not p.part]
                     if held:
                         return supported("shifted", held, f"{date} = {base} {'+' if sign > 0 else '-'} {days} d ({said.strip()})")
+            asked = offsets.weekdays.get(date.weekday())
+            for days in range(1, _WEEK_AND_NEXT) if asked is not None else ():
+                held = [p for p in table.find(f"d:{_moved(date, -days).isoformat()}") if not p.part or p.source.ground == "given"]
+                if held:
+                    return supported("shifted", held, f"{date} is the {asked} after {_moved(date, -days)}")
             before = _moved(date, -1)
             if offsets.overnight and any((y in (None, before.year)) and (m, d) == (before.month, before.day) for y, m, d in stated):
                 held = table.find(f"d:{before.isoformat()}") or table.find(f"D:{before:%m-%d}")

@@ -39,10 +39,10 @@ _MAX_GAPS = 4
 _CLOCK_REACH = 90
 _LONGEST_SERIES = 366 * 5
 _SAID = re.compile(
-    r"\b(?P<n>\d{1,3}|an?|one|einen?|une?|"
+    r"\b(?:(?P<low>\d{1,3})\s?(?:-|to|bis|\u00e0)\s?)?(?P<n>\d{1,3}|an?|one|einen?|une?|"
     + "|".join(NUMBER_WORDS)
-    + r")[ -](?:(?:calendar|business|working|full|more)[ -])?"
-    + r"(?P<unit>days?|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
+    + r")[ -](?:(?:(?P<work>business|working)|calendar|full|more)[ -])?"
+    + r"(?P<unit>days?|werktagen?|werktage|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
     + r"|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
     re.IGNORECASE,
 )
@@ -61,7 +61,11 @@ _TERM = re.compile(
 )
 """Words of a date that is reckoned from a length that only the results hold."""
 _TERM_REACH = 120
-_DAYS = {"d": 1, "n": 1, "t": 1, "w": 7, "s": 7}
+_DAYS = {"d": 1, "n": 1, "t": 1, "j": 1, "w": 7, "s": 7}
+_WORKING_BEHIND = re.compile(r" ouvr(?:\u00e9|able)s?\b", re.IGNORECASE)
+_WEEKDAYS = re.compile(r"(?:week|working|business|work)[ -]?days?|werktage?|arbeitstage?|jours ouvr\u00e9s", re.IGNORECASE)
+_MOST_WORKING_DAYS = 60
+_SATURDAY = 5
 _KEYS = {
     "day": ("d", 1), "days": ("d", 1), "night": ("d", 1), "nights": ("d", 1), "week": ("d", 7), "weeks": ("d", 7),
     "month": ("m", 1), "months": ("m", 1), "year": ("m", 12), "years": ("m", 12),
@@ -96,23 +100,36 @@ class Spans:
 
     def _read(self, leaf: Leaf) -> None:
         if isinstance(leaf.value, str) and len(self._found) <= MAX_SPANS:
-            for match in _SAID.finditer(leaf.value[:20_000]):
-                word, unit = match["n"].lower(), match["unit"].lower()
-                count = int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)
-                self._put(_span(unit, count), match[0])
+            for span, words in _said(leaf.value[:20_000]):
+                self._put(span, words)
         else:
             self._of_key(leaf.key, leaf.value)
 
     def _of_key(self, key: str, value: object) -> None:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and float(value).is_integer():
-            for word in words_of_key(key):
+            words = words_of_key(key)
+            for word in words:
                 if word in _KEYS:
                     kind, factor = _KEYS[word]
+                    if word == "days" and ("business" in words or "working" in words) and value <= _MOST_WORKING_DAYS:
+                        kind = "w"
                     self._put((kind, factor * int(value)), f"{key}: {value:g}")
 
     def _put(self, span: tuple[str, int], said: str) -> None:
         if 0 < span[1] <= (1_200 if span[0] == "m" else 4_000) and len(self._found) <= MAX_SPANS:
             self._found.setdefault(span, said)
+
+
+def _said(text: str) -> Iterator[tuple[tuple[str, int], str]]:
+    """The lengths that a text speaks of, both ends of a range, and the words for each."""
+    for match in _SAID.finditer(text):
+        unit, word = match["unit"].lower(), match["n"].lower()
+        works = match["work"] is not None or unit.startswith("werk") or _WORKING_BEHIND.match(text, match.end()) is not None
+        counts = [int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)]
+        if match["low"] is not None:
+            counts.append(int(match["low"]))
+        for count in counts:
+            yield (("w", count) if works and unit[0] in "dtjw" and count <= _MOST_WORKING_DAYS else _span(unit, count)), match[0]
 
 
 def _span(unit: str, count: int) -> tuple[str, int]:
@@ -139,9 +156,8 @@ def find_end(
     if moment.impossible or moment.clock is not None:
         return None
     own: dict[tuple[str, int], str] = {}
-    for match in itertools.chain.from_iterable(_SAID.finditer(text) for text in said):
-        word = match["n"].lower()
-        own.setdefault(_span(match["unit"].lower(), int(word) if word.isdigit() else NUMBER_WORDS.get(word, 1)), match[0])
+    for span, words in itertools.chain.from_iterable(_said(text) for text in said):
+        own.setdefault(span, words)
     bases = _dates(table, stated)
     everything = {**spans.all(), **own} if any(_TERM.search(text[-_TERM_REACH:]) for text in said) else own
     back = any(_BACK.search(text) for text in said)
@@ -180,10 +196,12 @@ def _ends_near(
 
 def _ends(base: datetime.date, span: tuple[str, int], loosely: bool, back: bool) -> Iterator[datetime.date]:
     """The days that a term ends on, or begins on: to the day and its last day; loosely, the day before, or after a weekend."""
-    for sign in (1, -1) if back else (1,):
+    for sign in (1, -1) if back and span[0] != "w" else (1,):
         try:
             whole = _later(base, span, sign)
             yield whole
+            if span[0] == "w":
+                return
             yield _later(base + datetime.timedelta(days=1), span, sign) - datetime.timedelta(days=1)
         except (OverflowError, ValueError):
             continue
@@ -195,6 +213,12 @@ def _ends(base: datetime.date, span: tuple[str, int], loosely: bool, back: bool)
 
 def _later(base: datetime.date, span: tuple[str, int], sign: int) -> datetime.date:
     kind, count = span
+    if kind == "w":
+        day = base
+        while count:
+            day += datetime.timedelta(days=sign)
+            count -= day.weekday() < _SATURDAY
+        return day
     if kind == "d":
         return base + datetime.timedelta(days=sign * count)
     months = base.year * 12 + base.month - 1 + sign * count
@@ -207,7 +231,9 @@ def _dates(table: Table, stated: Collection[datetime.date]) -> list[datetime.dat
     return list(dict.fromkeys([*stated, *served[-MAX_DATES:]])) if len(served) <= 4 * MAX_DATES else list(stated)
 
 
-def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date], beside: Sequence[datetime.date]) -> Verdict | None:
+def time_from_dates(
+    table: Table, number: Number, stated: Sequence[datetime.date], beside: Sequence[datetime.date], label: str = ""
+) -> Verdict | None:
     """A length of time between two dates: two that stand beside it, or one of those and a served one.
 
     Args:
@@ -215,12 +241,19 @@ def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date
         number: so many days, weeks, months or years; or nights.
         stated: grounded dates of the answer.
         beside: those of them that its sentence holds.
+        label: what a number without a unit is called: the heading of its column, or the words before a colon.
     """
-    unit = number.unit.name if number.unit is not None else {"nights": "d", "night": "d", "n\u00e4chte": "d"}.get(number.word)
-    if unit not in ("d", "week", "month", "year") or number.decimals > 0:
+    unit = number.unit.name if number.unit is not None else _unit_called(number.word or label)
+    if unit not in ("d", "weekday", "week", "month", "year") or number.decimals > 0:
         return None
     for a, b in itertools.combinations(dict.fromkeys(beside), 2):
         if round(number.value) in _lengths(a, b, unit):
+            return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")
+    today = [] if beside else [datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:") and _is_given(table, k)]
+    if len(today) == 1:  # how long it is from now
+        gaps = {gap: (today[0], b) for b in stated if b != today[0] for gap in _lengths(today[0], b, unit)}
+        if round(number.value) in gaps and len([g for g in gaps if number.value / 2 <= g <= 2 * number.value]) <= _MAX_GAPS:
+            a, b = gaps[round(number.value)]
             return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")
     others = _dates(table, stated)[:MAX_DATES]
     gaps = {gap: (a, b) for a in (*beside, *([] if beside else others)) for b in others if a != b for gap in _lengths(a, b, unit)}
@@ -233,11 +266,27 @@ def time_from_dates(table: Table, number: Number, stated: Sequence[datetime.date
     return None
 
 
+def _is_given(table: Table, key: str) -> bool:
+    """Whether a value stands in what the person or the application says."""
+    return any(p.source.ground == "given" for p in table.find(key))
+
+
+def _unit_called(words: str) -> str | None:
+    """What a number counts by the word for it."""
+    called = words.lower().strip(" *_:")
+    if _WEEKDAYS.fullmatch(called):
+        return "weekday"
+    return {"night": "d", "nights": "d", "n\u00e4chte": "d", "nuits": "d", "days": "d", "tage": "d", "jours": "d"}.get(called)
+
+
 def _lengths(a: datetime.date, b: datetime.date, unit: str) -> set[int]:
     first, last = min(a, b), max(a, b)
     days = (last - first).days
     if unit == "d":
         return {days}
+    if unit == "weekday":
+        whole = [first + datetime.timedelta(days=i) for i in range(min(days, 400) + 1)]
+        return {sum(day.weekday() < _SATURDAY for day in whole)}
     if unit == "week":
         return {days // 7} if days % 7 == 0 else set()
     months = 12 * (last.year - first.year) + last.month - first.month

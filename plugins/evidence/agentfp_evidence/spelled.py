@@ -6,9 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agentfp_evidence.numbers import Number
-from agentfp_evidence.units import unit_of
-
 _UNITS = {
     word: value
     for value, words in {
@@ -86,6 +83,20 @@ def spelled_in(text: str) -> Iterator[Spelled]:
             yield Spelled(total + current, first.start(), at)
 
 
+_LENGTH_WORD = re.compile(r"[*_]*[ -]([^\W\d_]+)")
+
+
+def length_behind(text: str, end: int) -> str:
+    """The word right behind a number, lower case; empty if there is none.
+
+    Args:
+        text: the answer, folded.
+        end: where the number ends.
+    """
+    match = _LENGTH_WORD.match(text, end)
+    return match[1].lower() if match is not None else ""
+
+
 _WHOLE_BEFORE = re.compile(r"\b(?:of the|of all|all|all the|across|across the|von den|alle|des|sur les)\s[*_]*$", re.IGNORECASE)
 _TIME_BEHIND = re.compile(
     r"[*_]*[ -](?:full |working |more |ganze |weitere )?(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?"
@@ -93,21 +104,6 @@ _TIME_BEHIND = re.compile(
     r"|monaten?|jahren?|secondes|heures|jours|semaines|mois|ans)\b",
     re.IGNORECASE,
 )
-
-
-def time_in_words(text: str, spelled: Spelled) -> Number | None:
-    """A length of time whose number is a word: "nine days"; None for any other number in words.
-
-    Args:
-        text: the answer, folded.
-        spelled: the number.
-    """
-    behind = _TIME_BEHIND.match(text, spelled.end)
-    if behind is None:
-        return None
-    word = _WORD.findall(behind[0])[-1].lower()
-    digits = str(spelled.value)
-    return Number((digits,), 0, len(digits), unit_of(word), word, False, spelled.start, behind.end())
 
 
 def is_measured(text: str, start: int, end: int) -> bool:

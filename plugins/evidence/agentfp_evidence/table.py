@@ -17,8 +17,11 @@ from agentfp_evidence.text_tables import apart
 from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+|[a-z][a-z0-9_]*_[a-z0-9_]*")
-_KEY_NUMBER = re.compile(r"(?<!\d)[1-9]\d{1,3}(?!\d)")
 _KEY_CODE = re.compile(r"(?<![a-z0-9])[a-z]+\d+(?![a-z0-9])")
+_KEY_DATA = re.compile(r"\d{4}")
+"""A key of so many digits names an entity, as ``card_77310`` does."""
+_KEY_NUMBER = re.compile(r"_(\d{1,3})[a-z]?(?=_|$)")
+"""What a rule is named by: ``fee_under_25``."""
 _NAMING_KEY = re.compile(
     r"(?:^|_)(?:id|name|host|node|alias|serial|volume|pool|cluster|user|ticket|server|service|device|sku|code|ref|key|branch"
     r"|repo|bucket|queue|peer)s?$",
@@ -47,6 +50,12 @@ class ListLength(NamedTuple):
     node: Node
     source: Source
     heads: str = ""
+
+
+def _unit_above(node: Node) -> Unit | None:
+    """The unit that the key above a number's own names: ``{"p95_ms": {"peak": 4870}}``."""
+    above = node[0] if node is not None else None
+    return unit_of_key(above[1]) if above is not None and isinstance(above[1], str) else None
 
 
 class Table:
@@ -108,15 +117,15 @@ class Table:
         self._unread.clear()
 
     def _add_number(self, source: Source, leaf: Leaf) -> None:
-        posting = Posting(source, leaf.node, unit=unit_of_key(leaf.key))
+        posting = Posting(source, leaf.node, unit=unit_of_key(leaf.key) or _unit_above(leaf.node))
         self._put(number_key(leaf.value), posting)
 
     def _add_text(self, source: Source, leaf: Leaf) -> None:
         text = leaf.value
-        if leaf.is_key and _PLAIN_KEY.fullmatch(text):
+        if leaf.is_key and _PLAIN_KEY.fullmatch(text) and not _KEY_DATA.search(text):
             for token in _KEY_CODE.findall(text):
                 self._put(f"i:{token}", Posting(source, leaf.node, part=True))
-            for digits in _KEY_NUMBER.findall(text):  # of the last 90 days, say
+            for digits in _KEY_NUMBER.findall(text):
                 self._put(f"n:{int(digits)}", Posting(source, leaf.node, part=True))
             for word in words_of_key(text):
                 if word not in self.words:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import datetime
 import itertools
+import re
 from collections.abc import Sequence
 
 from agentfp_evidence.arithmetic import Operand
-from agentfp_evidence.context import cells_above, names_an_end, sentence_around
+from agentfp_evidence.context import cells_above, column_header, names_an_end, sentence_around
+from agentfp_evidence.elapsed import find_elapsed
 from agentfp_evidence.ladder import Ladder
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.numbers import Number
@@ -16,6 +18,7 @@ from agentfp_evidence.reckoning import NARROW_RISK, Result, Term, first_hit
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.spans import as_seconds, clock_after, find_end, find_time, time_from_dates
 from agentfp_evidence.table import Table
+from agentfp_evidence.units import unit_of
 from agentfp_evidence.verdict import Verdict
 
 
@@ -39,11 +42,22 @@ def reckon_time(
         between = _between_clocks(mention.number, [m.clock for m in stated if m.clock is not None])
         if between is not None:
             return between
+        passed = find_elapsed(ladder.stamps, text, mention.number, sure)
+        if passed is not None:
+            return passed
         beside = [moment for m in sure if first <= m.start < last for moment in m.moments]
-        return time_from_dates(ladder.table, mention.number, _dates(ladder.table, stated), _dates(ladder.table, beside))
+        called = _LABEL.search(text, first, mention.start)
+        label = column_header(text, mention.start) or (called[1] if called is not None else "")
+        return time_from_dates(ladder.table, mention.number, _dates(ladder.table, stated), _dates(ladder.table, beside), label)
     if len(mention.moments) != 1:
         return None
     moment = mention.moments[0]
+    if moment.clock is not None and not moment.dates and _HOURS.fullmatch(text, mention.start, mention.end):
+        hours, minutes, _ = moment.clock
+        length = Number((str(60 * hours + minutes),), 0, 3, unit_of("min"), "min", False, mention.start, mention.end)
+        passed = find_elapsed(ladder.stamps, text, length, sure)
+        if passed is not None:
+            return passed
     summed = _summed_clock(text, mention, sure)
     if summed is not None:
         return summed
@@ -96,6 +110,10 @@ def _dates(table: Table, moments: Sequence[Moment]) -> list[datetime.date]:
     return found
 
 
+_HOURS = re.compile(r"\d{1,2}\s?h\s?\d{2}")
+"""A clock time in French, or a length of time."""
+_LABEL = re.compile(r"([^\W\d_]+)[*_]*:[\s*_]*$")
+"""What a number is called before a colon."""
 _CONTEXT = 160
 """Characters before the sentence that may say how long something lasts."""
 _BEFORE = 40

@@ -139,6 +139,9 @@ def unit_of(text: str) -> Unit | None:
     return _EXACT.get(text) or _WORDS.get(text.lower())
 
 
+_LENGTH_KEY = re.compile(r"dist|length|width|height|depth|altitude|elevation|radius|range", re.IGNORECASE)
+
+
 @lru_cache(maxsize=4096)
 def unit_of_key(key: str) -> Unit | None:
     """The unit that the end of a key names: ``used_tb``, ``latency-ms``, ``durationSeconds``, ``size [GB]`` of tables of text."""
@@ -149,6 +152,8 @@ def unit_of_key(key: str) -> Unit | None:
         return _OF_KEY[counted]
     key = counted
     head, _, tail = key.replace("-", "_").rpartition("_")
+    if tail == "m" and _LENGTH_KEY.search(head):
+        return _NAMED["m"]
     if not head and not tail.islower():
         at = max((i for i, c in enumerate(tail) if c.isupper()), default=0)
         tail = tail[at:]
