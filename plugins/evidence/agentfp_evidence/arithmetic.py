@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentfp.transcripts import ValueSource
 from agentfp_evidence.context import NUMBER_WORDS, cells_above, is_labelled, same_noun, sentence_around
@@ -32,7 +32,7 @@ _TELLING_DIGITS = 5
 """A number of so many digits is no product of two others by accident."""
 _OPERATOR = re.compile(
     r"[*_`)\]\s]*(?:(?:per|each|für|for|pro|par|x)?\s?(?:[^\W\d_]+[ -]?){0,3}[*_)\s]*)?(?P<op>[-+x\u00d7*/\u00f7=\u2212\u2013]|plus|minus"
-    r"|times|mal)[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
+    r"|times|mal)(?:(?<=plus)(?:\s[^\W\d_]+){1,4})?[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
     re.IGNORECASE,
 )
 _OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
@@ -83,6 +83,26 @@ class Worked:
     sources: tuple[ValueSource, ...]
 
 
+_OF_WHOLE = re.compile(
+    r"[*_]*\s(?:out\s)?(?:of|von|sur|de)\s(?:your\s|the\s|its\s|an?\s|Ihren\s|deinen\s|den\s|vos\s|les\s)?[*_]*[$\u20ac\u00a3]?",
+    re.IGNORECASE,
+)
+
+
+def with_units_of_wholes(text: str, operands: Sequence[Operand]) -> list[Operand]:
+    """The operands, a part of a whole with the unit of the whole: "8.7 of your 15 GB".
+
+    Args:
+        text: the answer, folded.
+        operands: in order.
+    """
+    found = list(operands)
+    for i, (part, whole) in enumerate(itertools.pairwise(operands)):
+        if part.unit is None and whole.unit is not None and _OF_WHOLE.fullmatch(text, part.end, whole.start):
+            found[i] = replace(part, unit=whole.unit)
+    return found
+
+
 def words_as_counts(words: Iterable[Word]) -> list[Operand]:
     """Spelled-out numbers that may multiply something.
 
@@ -104,6 +124,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
     around = [o for o in operands if o.end <= number.start or o.start >= number.end]
     return (
         equation(text, number, around)
+        or _equation_without_remarks(text, number, around)
         or _whole(text, number, around)
         or _converted(text, number, around)
         or _total(text, number, around)
@@ -124,6 +145,7 @@ def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str |
         number: the number behind the equals sign.
         operands: the grounded numbers, in order.
     """
+    text, operands = _without_remarks(text, number, operands)
     for run in _chains(text, [o for o in operands if o.end <= number.start]):
         between = text[run[-1][1].end : number.start]
         cut = _OPERATOR_BEFORE.search(text[max(0, run[0][1].start - 8) : run[0][1].start]) is not None
@@ -153,6 +175,25 @@ def equation(text: str, number: Number, operands: Sequence[Operand]) -> Worked |
             written = " ".join(f"{op} {o.value:g}" for op, o in run).strip("= ").strip()
             return _worked("equation", number, written, [o for _, o in run])
     return None
+
+
+_OF_ALL = re.compile(r"\b(?:new|whole|full|entire|round-trip|final) (?:fare|price|amount)\b[^.\n]{0,12}$", re.IGNORECASE)
+_BRACKETS = re.compile(r"\([^()\n=]{1,30}\)")
+
+
+def _equation_without_remarks(text: str, number: Number, operands: Sequence[Operand]) -> Worked | None:
+    """An equation in which a remark in brackets stands: "2 children (9 and 14) x $9.50"."""
+    blank, left = _without_remarks(text, number, operands)
+    return None if blank is text else equation(blank, number, left)
+
+
+def _without_remarks(text: str, number: Number, operands: Sequence[Operand]) -> tuple[str, Sequence[Operand]]:
+    """The text with blanks in place of remarks in brackets on the line before a number, and the operands that are in none of them."""
+    line = text.rfind("\n", 0, number.start) + 1
+    if _BRACKETS.search(text, line, number.start) is None:
+        return text, operands
+    blank = text[:line] + _BRACKETS.sub(lambda m: " " * len(m[0]), text[line : number.start]) + text[number.start :]
+    return blank, [o for o in operands if not blank[o.start : o.end].isspace()]
 
 
 def _chains(text: str, operands: Sequence[Operand]) -> Iterator[list[tuple[str, Operand]]]:
@@ -235,7 +276,7 @@ def _converted(text: str, number: Number, operands: list[Operand]) -> Worked | N
 
 def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     """The sum of numbers that stand together before or behind it, when it is called a total."""
-    if not is_labelled(text, number.start, number.end, "sum"):
+    if not is_labelled(text, number.start, number.end, "sum") and _OF_ALL.search(text, max(0, number.start - 40), number.start) is None:
         return None
     above = cells_above(text, number.start)
     column = [o for o in operands if any(a < o.start < b for a, b in above) and _same_unit(o, number)] if above else []
@@ -284,7 +325,7 @@ def _rest_of_sum(text: str, number: Number, operands: list[Operand]) -> Worked |
     if number.unit is None or number.unit is PERCENT or significant(number) < _NO_ACCIDENT:
         return None
     first, last = sentence_around(text, number.start, number.end)
-    parts = [o for o in operands if first <= o.start < last and o.unit is number.unit]
+    parts = [o for o in operands if o.unit is number.unit and (first <= o.start < last or (o.is_sum and o.end <= number.start))]
     for whole in [o for o in operands if o.is_sum and o.unit is number.unit]:
         for part in parts:
             if part is not whole and whole.value > part.value and _is(whole.value - part.value, number):

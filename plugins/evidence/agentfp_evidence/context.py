@@ -30,7 +30,7 @@ LABELS = {
         r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
         r"|mehrkosten|free|frei\w*|libre\w*"
         r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up"
-        r"|by|minus|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
+        r"|by|minus|back|zurück|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
         re.IGNORECASE,
     ),
     "mean": re.compile(

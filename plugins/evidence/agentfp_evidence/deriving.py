@@ -209,6 +209,8 @@ class Deriver:
             if name is not None:
                 called.setdefault(name[1].lower(), []).append(_term(operand))
         yield from called.values()
+        if alike and number.unit is not None:
+            yield from self._short_columns(number)
         if alike and number.digits > 1:
             yield from self._row_pairs(number, operands)
         for rows in around.rows:
@@ -218,6 +220,14 @@ class Deriver:
                 mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
                 shared = [key for key in mine if key in other and mine[key].value != other[key].value]
                 yield from ([mine[key], other[key]] for key in shared[:MAX_ROWS_NAMED])
+
+    def _short_columns(self, number: Number) -> Iterator[list[Term]]:
+        """The measured columns of results that have two or three rows: measurements of a few days, say."""
+        for rows in self._table.rows:
+            if _TWO <= len(rows.rows) <= _COMPARED:
+                flat = [flat_numbers(row) for row in rows.rows]
+                for key in [key for key in flat[0] if unit_of_key(key) is number.unit]:
+                    yield [Term(row[key], number.unit, name=key) for row in flat if key in row]
 
     def _row_pairs(self, number: Number, operands: Sequence[Operand]) -> Iterator[list[Term]]:
         """The two amounts of each row of the answer's own table that compares two things."""

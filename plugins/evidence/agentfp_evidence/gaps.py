@@ -27,7 +27,7 @@ _FEW = 12
 _COMPARES = re.compile(
     r"\b(?:above|below|over|under|within|older|younger|faster|slower|quicker|better|worse|warmer|colder|larger|smaller|bigger|heavier"
     r"|lighter|taller|stronger|weaker|earlier|later|apart|missing|away|against|than|between|versus|vs|to go|to spare|headroom|exceed\w*"
-    r"|beats?|shortfall|surplus|unter\w*|\u00fcber\w*|statt|als|fehl\w*|bleib\w*|(?:g\u00fcnstig|teur|billig|l\u00e4ng|k\u00fcrz|schnell"
+    r"|beats?|shortfall|surplus|available|unused|unter\w*|\u00fcber\w*|statt|als|fehl\w*|bleib\w*|(?:g\u00fcnstig|teur|billig|l\u00e4ng|k\u00fcrz|schnell"
     r"|langsam|fr\u00fch|sp\u00e4t|h\u00f6h|niedrig|gr\u00f6\u00df|klein|schwer|leicht|w\u00e4rm|k\u00e4lt)er\w*"
     r"|sous|que|manqu\w*|dessus|dessous)\b",
     re.IGNORECASE,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import find_aggregate
 from agentfp_evidence.announced import is_announced
-from agentfp_evidence.arithmetic import Operand, contradicts, equation, words_as_counts, work_out
+from agentfp_evidence.arithmetic import Operand, contradicts, equation, with_units_of_wholes, words_as_counts, work_out
 from agentfp_evidence.context import gives_advice, is_threshold, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
@@ -144,7 +144,11 @@ class JudgedText:
         number = Number((str(spelled.value),), 0, len(str(spelled.value)), unit, word, False, spelled.start, spelled.end + 1 + len(word))
         asked = [*judged, (Mention("number", number.start, number.end, number), unsupported("weak"))]
         operands = self._operands(asked, len(judged))
-        found = find_converted(self._table, number) or reckon_time(self._ladder, self._text, asked, len(judged), operands)
+        found = (
+            time_between(self._table, number)
+            or find_converted(self._table, number)
+            or reckon_time(self._ladder, self._text, asked, len(judged), operands)
+        )
         return found or find_narrow(self._table, self._text, number, operands, ())
 
     def numbers(self) -> list[tuple[Mention, Verdict]]:
@@ -347,10 +351,10 @@ class JudgedText:
         found = []
         for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
             if v.verdict == "supported" and m.number is not None:
-                found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, v.how == "sum"))
+                found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, _adds_up(v)))
             elif v.verdict == "supported" and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
                 found.append(Operand(60 * int(race[1]) + float(race[2]), unit_of("s"), m.start, m.end, v.sources))
-        return found
+        return with_units_of_wholes(self._text, found)
 
     def _restated(self, mention: Mention) -> Verdict | None:
         """How an earlier answer worked the value out; its own words ground nothing, its operands do."""
@@ -407,6 +411,11 @@ class JudgedText:
             near=near,
             value=folded,
         )
+
+
+def _adds_up(verdict: Verdict) -> bool:
+    """Whether a number is a total of others."""
+    return verdict.how == "sum" or (verdict.how == "equation" and " + " in verdict.derivation)
 
 
 def _is_share(mention: Mention, verdict: Verdict) -> bool:

@@ -84,6 +84,8 @@ _WORD_AND_NUMBER = re.compile(r"(?:mid|pre|post|early|late|top|under|over|sub|no
 _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)(?:er|te[rnsm]?|fach)?-([^\W\d_]{1,12})(?:-[^\W\d_]+)*")
 _GLUED = re.compile(r"(\d+(?:[.,']\d+)*)([^\W\d_]{1,4}|µs|μs)(?:/[^\W\d_]{1,3})?")
 _RATING = re.compile(r"(\d{1,3}[.,]\d{1,2})/(?:5|10|20|100)")
+_OUT_OF = re.compile(r"(\d{2,3})/(100)")
+"""A mark out of a hundred: the hundred is its scale."""
 _OVER = re.compile(r"\d{1,3}/\d{1,3}")
 _JOINED = re.compile(r"(?:\d+\.\d+/){2,}\d+\.\d+")
 """Measurements in one row: ``11.8/14.9/38.2 ms``."""
@@ -184,6 +186,9 @@ def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
         return [Mention("number", start, start + len(rating[1]), number)], end
     if _JOINED.fullmatch(token):
         return _joined(text, token, start)
+    rated = _OUT_OF.fullmatch(token)
+    if rated is not None and int(rated[1]) <= int(rated[2]) and (number := number_at(text, start)) is not None:
+        return [Mention("number", number.start, start + len(rated[1]), number)], end
     if _OVER.fullmatch(token):
         at = start + token.index("/") + 1
         both = [(n, min(n.end, b)) for n, b in ((number_at(text, start), at - 1), (number_at(text, at), end + 12)) if n is not None]
