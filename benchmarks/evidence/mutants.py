@@ -12,6 +12,7 @@ from benchmarks.evidence.answers import Case
 from benchmarks.evidence.domains import OTHER_FIRST, OTHER_LAST
 from benchmarks.evidence.styles import Value, date
 
+_FRACTION = re.compile(r"(?<=\d)([.,])(\d{1,2})(?!\d)")
 _UNITS = {"GB": "TB", "ms": "s", "€": "$", "$": "€", "kg": "g", "km": "m", "kWh": "MWh", "mg": "g"}
 
 
@@ -59,6 +60,8 @@ def _mistakes(case: Case, value: Value, rng: random.Random) -> Iterator[tuple[st
         at = rng.choice(digits)
         yield "sibling id", text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
         yield "transposed id", _transposed(text, rng)
+        if case.form != "json":
+            yield "invented row", f"{text}, {_transposed(_digit(text, rng), rng)}"
     elif value.kind in ("money", "quantity", "percent", "count"):
         if sum(c.isdigit() for c in text) > 3:
             yield "digit", _digit(text, rng)
@@ -66,6 +69,7 @@ def _mistakes(case: Case, value: Value, rng: random.Random) -> Iterator[tuple[st
         elif case.form != "json":
             yield "digit, 1-3 digits", _digit(text, rng)
         if case.form != "json":
+            yield "over-rounding", _FRACTION.sub(lambda m: m[1] + "0" * len(m[2]), text, count=1)
             yield "ten times", re.sub(r"(\d)(?=\D*$)", r"\g<1>0", text, count=1) if not re.search(r"[.,]", text) else _digit(text, rng)
             if value.unit in _UNITS:
                 yield "unit swap", text.replace(value.unit, _UNITS[value.unit])

@@ -63,6 +63,8 @@ def find_number(table: Table, number: Number, text: str) -> Verdict | None:
             held = [p for d in table.phones if d.endswith(plain) for p in table.find(f"p:{d}") + table.find(f"q:{d}")]
             if held:
                 return supported("part", held)
+    if number.decimals > 0 and number.unit is None and (held := table.find(f"i:v{plain}")):
+        return supported("part", held)
     if number.digits >= 7:
         held = table.find("p:" + digits_of(text[number.start : number.end]))
         if held:

@@ -43,10 +43,10 @@ ISO = (
 )
 STAMP = r"(?P<stamp>(?<![\w-])(?:19|20)\d{6}T\d{4}(?:\d{2})?Z?(?!\w))"
 MONTH_DAY = (
-    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s(?P<mdd>{_DAY}){_TH}"
+    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s{{1,2}}(?P<mdd>{_DAY}){_TH}"
     rf"(?:\s?-\s?(?P<mdd2>{_DAY}){_TH}|\s(?:to|through|until)\s(?P<mdd3>{_DAY}){_TH}(?![\w:%])"
     r"(?!\s(?!(?:and|or|for|at|in|with|from|is|are|was|were|but|as)\b)[^\W\d_]))?"
-    rf"(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR}))?)"
+    rf"(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR})|(?=\s\d{{2}}:\d{{2}}:\d{{2}}\s(?:[A-Z]{{3,4}}\s)?(?P<mdl>{_YEAR})))?)"
 )
 DAY_MONTH = (
     rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:{_TO}(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
@@ -101,7 +101,8 @@ def moments_of(kind: str, match: re.Match[str]) -> list[Moment]:
         moment = _dated([(int(match["iy"]), int(match["im"]), int(match["id"]))], clock)
         return [moment]
     if kind == "md":
-        year = int(match["mdy"]) if match["mdy"] else None
+        written = match["mdy"] or match["mdl"]  # the latter as `date` prints it, behind the time
+        year = int(written) if written else None
         return [_dated([(year, _month(match["mdm"]), int(day))]) for day in (match["mdd"], match["mdd2"], match["mdd3"]) if day]
     if kind == "dm":
         year = int(match["dmy"]) if match["dmy"] else None

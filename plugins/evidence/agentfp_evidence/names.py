@@ -32,6 +32,7 @@ _EXAMPLE = re.compile(
     r"[^.?!\n]*$"
 )
 _NEAR = 60
+_CALLED = re.compile(r"(?:[a-z\u00df-\u00ff],|\b(?:Hi|Hello|Hey|Dear|Thanks,|Thank you,|Hallo|Bonjour|Welcome,?))\s[*_]*$")
 _LONGEST_PLACE = 14
 COUNTRIES = word_list("countries")
 _REGIONS = dict(pair.split("=") for pair in word_list("regions"))
@@ -170,6 +171,8 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         strangers = [w for w in unknown if _is_given(w)]
         if strangers and not _person_like(words, strangers, table):
             strangers = []
+    if not strangers and len(words) == 1 and unknown and _is_given(words[0]) and _is_addressed(text, words[0]):
+        strangers = unknown
     if not strangers and len(words) == 2 and words[1] in unknown and _is_known_person(words[0], table):
         strangers = [words[1]]  # behind the given name of somebody here even a common word is a name
     if titled and len(words) <= 2 and not strangers and words[-1] in unknown and len(words[-1].text) > 2:
@@ -230,6 +233,11 @@ def _is_given(word: Word) -> bool:
     if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
         return False
     return is_given_name(folded)
+
+
+def _is_addressed(text: str, word: Word) -> bool:
+    """Whether a word is how the answer calls the person it speaks to: "I'm sorry, Peter, but"."""
+    return _CALLED.search(text[max(0, word.start - 12) : word.start]) is not None and text[word.end : word.end + 1] in ("!", ",", ".", "?")
 
 
 def _is_known_person(word: Word, table: Table) -> bool:

@@ -178,7 +178,9 @@ def _balance(text: str, number: Number, operands: Sequence[Operand]) -> Iterator
     for split in range(1, len(heads)):
         gained, spent = heads[:split], heads[split:]
         value = sum(abs(o.value) for o in gained) - sum(abs(o.value) for o in spent)
-        if value > 0 and (len(heads) > 2 or not called):
+        if len(heads) == 2:
+            value = abs(value)
+        if value > 0:
             written = " + ".join(f"{o.value:g}" for o in gained) + "".join(f" - {abs(o.value):g}" for o in spent)
             yield "difference", value, written, heads
 

@@ -36,6 +36,7 @@ TOO_FAR = frozenset(
 HELD_OUT_FLOOR = 0.75
 ALTERED_FLOOR = {False: 0.94, True: 0.91}
 """By whether they were held out: those hold more names of common words and more small numbers, which are not found when altered."""
+SERVICE_FLOOR = 0.7
 CHANCE_CEILING = 0.03
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _IMAGE = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
@@ -50,6 +51,7 @@ class Conversation:
     marked: str
     is_workshop: bool = False
     is_unseen: bool = False
+    is_service: bool = False
 
     @property
     def answer(self) -> str:
@@ -102,7 +104,7 @@ def _conversation(name: str, body: str, stem: str) -> Conversation:
             messages.append({"role": "tool", "tool_call_id": f"c{i}", "name": tool, "content": content, "is_error": kind == "failed"})
         else:
             messages.append({"role": kind, "content": f"{about}\n{text}".strip()})
-    return Conversation(name, messages, answer, stem.startswith("workshop"), stem.startswith("unseen"))
+    return Conversation(name, messages, answer, stem.startswith("workshop"), stem.startswith("unseen"), stem.startswith("service"))
 
 
 CONVERSATIONS = read_all()
@@ -145,6 +147,12 @@ def test_an_honest_answer_has_no_strong_finding(conversation: Conversation) -> N
 def test_most_honest_answers_that_no_rule_was_made_for_have_no_strong_finding() -> None:
     held_out = [c for c in CONVERSATIONS if c.is_held_out]
     assert sum(is_strong(c) for c in held_out) <= len(held_out) - HELD_OUT_FLOOR * len(held_out)
+
+
+def test_most_honest_answers_of_a_customer_service_have_no_finding_at_all() -> None:
+    service = [c for c in CONVERSATIONS if c.is_service]
+    silent = [c for c in service if not judge(c.answer, c.messages).unsupported]
+    assert len(silent) >= SERVICE_FLOOR * len(service)
 
 
 @pytest.mark.parametrize("held_out", [False, True])
