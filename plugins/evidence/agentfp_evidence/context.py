@@ -27,7 +27,7 @@ LABELS = {
     "difference": re.compile(
         r"\b(?:difference|differenz|différence|refund\w*|sav\w+|additional\w*|remain\w*|left|leav(?:es?|ing)|more|less|extra|owed?|due|changed?"
         r"|increase[ds]?|decrease[ds]?|rose|fell|grew"
-        r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
+        r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|bleib\w*|blieb\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
         r"|mehrkosten|free|frei\w*|libre\w*"
         r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up"
         r"|by|minus|back|zurück|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from agentfp_evidence.entries import address_of, digits_of, hex_of
 from agentfp_evidence.index import Posting
-from agentfp_evidence.moments import Moment
+from agentfp_evidence.moments import MONTHS, Moment
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.scan import Mention
@@ -22,6 +22,11 @@ _NUMBERED = re.compile(r"([a-z]{3,})-(\d{1,3})")
 """A word and its number in one: "epoch-4" for "epoch 4"."""
 _PREFIXED = re.compile(r"[a-z]{1,8}[-_#:]?(\d{4,})")
 _RANGE = re.compile(r"(\d+\.\d+)-(\d+\.\d+)")
+_FIRST_DAY = re.compile(
+    r"(\d{1,2})\.\s?(?:bis(?:\szum)?|und|-)\s?[*_]*\d{1,2}\.\s(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b",
+    re.IGNORECASE,
+)
+"""The first of two days of one month: ``18. bis 22. Juli``."""
 _DAY = re.compile(r"(\d{2})\.(\d{2})\.")
 _CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|p|rappen)\b", re.IGNORECASE)
 _LAST_DIGITS = re.compile(
@@ -159,7 +164,7 @@ def _put_together(table: Table, token: str) -> Verdict | None:
 
 
 def find_day(table: Table, number: Number, text: str) -> Verdict | None:
-    """A day without its year as German writes it: ``02.10.``.
+    """A day without its year as German writes it: ``02.10.``, or the first of two days of a month.
 
     Args:
         table: the evidence.
@@ -167,7 +172,11 @@ def find_day(table: Table, number: Number, text: str) -> Verdict | None:
         text: the answer, folded.
     """
     day = _DAY.fullmatch(text, number.start, number.end + 1)
-    held = _in_usual_years(table, int(day[2]), int(day[1])) if day is not None else []
+    if day is not None:
+        held = _in_usual_years(table, int(day[2]), int(day[1]))
+    else:
+        first = _FIRST_DAY.match(text, number.start)
+        held = _in_usual_years(table, MONTHS[first[2].lower()], int(first[1])) if first is not None else []
     return supported("exact", held) if held else None
 
 

@@ -243,6 +243,14 @@ def _share_of(text: str, number: Number, operands: Sequence[Operand]) -> Iterato
         return
     first, last = sentence_around(text, number.start, number.end)
     parts = [o for o in operands if first <= o.start < last and o.unit is not PERCENT and o.unit is not None][:_FEW]
+    own = [o for o in operands if first <= o.start < number.start and o.unit is not PERCENT and o.value > 0]
+    if len(own) == 2 and own[0].unit is own[1].unit:  # "204 match and 918 do not, so 18% of all"
+        yield (
+            "ratio",
+            100 * own[0].value / (own[0].value + own[1].value),
+            f"100 * {own[0].value:g} / ({own[0].value:g} + {own[1].value:g})",
+            own,
+        )
     for part in parts:
         wholes = {o.value: o for o in operands if o.unit is part.unit and abs(o.value) > abs(part.value)}
         for whole in wholes.values():
@@ -298,6 +306,10 @@ def _each(
         behind = _COUNTED.match(text, count.end) if count.end and 0 <= apart < _BEFORE_RATE else None
         if behind is None or not 2 <= count.value <= _MOST_SHARES or is_money(count.unit):
             continue
+        for rate in [o for o in operands if o.unit is number.unit]:
+            priced = _PER.match(text, rate.end)
+            if priced is not None and same_noun(priced["noun"].lower(), behind[1].lower()):
+                yield "product", count.value * rate.value, f"{count.value:g} x {rate.value:g}", [count, rate]
         each = number.value / count.value
         for posting in table.find(f"n:{each:.10g}"):
             said = posting.source.text[posting.end : posting.end + _EACH_REACH] if posting.node is None else ""
