@@ -71,6 +71,9 @@ class Delivery:
     Args:
         run: the run.
         impls: the ``export_event`` hooks, in order.
+
+    Attributes:
+        taken: events that were queued up to now.
     """
 
     def __init__(self, run: Run[Any], impls: tuple[Impl, ...]) -> None:
@@ -87,16 +90,16 @@ class Delivery:
         self._away = ThreadLane(self._options, self._failed, run.agent.export_thread) if away else None
         self._lanes: tuple[LoopLane | ThreadLane, ...] = tuple([lane for lane in (self._away, self._here) if lane is not None])
         self._routes: dict[str, tuple[Sinks, Sinks]] = {}
-        self._taken = 0
+        self.taken = 0
         self.wants_transient = any(sink.transient for sink in self._sinks)
 
     @property
     def stats(self) -> DeliveryStats:
         """The counts so far. An event that sinks of both lanes missed counts twice among the dropped ones."""
-        dropped = min(sum([lane.dropped for lane in self._lanes]), self._taken)
+        dropped = min(sum([lane.dropped for lane in self._lanes]), self.taken)
         waiting = max([len(lane) for lane in self._lanes])
         high_water = max([lane.high_water for lane in self._lanes])
-        return DeliveryStats(max(self._taken - dropped - waiting, 0), dropped, high_water)
+        return DeliveryStats(max(self.taken - dropped - waiting, 0), dropped, high_water)
 
     def put(self, event: Event, header: SegmentHeader, mask: Funnel) -> None:
         """Queue an event of this run or of one nested in it, with the funnel of its run."""
@@ -106,9 +109,9 @@ class Delivery:
         away, here = route
         if away:
             self._away.put((event, header, mask, away))  # type: ignore[union-attr]
-            self._taken += 1
+            self.taken += 1
         elif here:
-            self._taken += 1
+            self.taken += 1
         if here:
             self._here.put((event, header, mask, here))  # type: ignore[union-attr]
 

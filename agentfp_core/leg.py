@@ -14,7 +14,7 @@ from agentfp_core.calling import check_verdict, each
 from agentfp_core.cancelling import stray
 from agentfp_core.checkpoint import Checkpoint
 from agentfp_core.compose import Composer
-from agentfp_core.delivery import Delivery, DeliveryStats
+from agentfp_core.delivery import Delivery
 from agentfp_core.errors import (
     ConfigError,
     PauseToolMissingError,
@@ -285,7 +285,7 @@ class _Ways:
         run, delivery = self.run, self.delivery
         if delivery is not None:
             delivery.tell_failures()
-        stats = DeliveryStats() if delivery is None else delivery.stats
+        taken, dropped = (0, 0) if delivery is None else (delivery.taken, delivery.stats.dropped)
         try:
             for name, memo in run.memos.items():
                 if memo.error is not None:
@@ -294,8 +294,8 @@ class _Ways:
                 RunEnded(
                     status,
                     max((run.clock.monotonic_ns() - run.started_mono_ns) // 1_000_000, 0),
-                    stats.delivered,
-                    stats.dropped,
+                    taken - dropped,
+                    dropped,
                     sum(run.plugin_failures.values()),
                     run.listeners.failures,
                 )

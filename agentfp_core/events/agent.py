@@ -203,7 +203,10 @@ class RunCancelled(Payload):
 
 @event("agentfp.run.ended")
 class RunEnded(Payload):
-    """Last event of each leg."""
+    """Last event of each leg.
+
+    ``delivered`` are the events that were handed to sinks up to here, or still wait for them; ``dropped`` those that were given up.
+    """
 
     status: Name[RunStatus]
     duration_ms: Number[int]

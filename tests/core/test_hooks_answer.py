@@ -185,7 +185,7 @@ async def test_a_message_may_be_changed_before_anybody_reads_it() -> None:
     result = await agent.run("my card is 4111")
     assert seen == [("user", "masked", 1, 0)]
     assert (last_request(agent).messages[0].content, result.history[0].content) == ("masked", "masked")
-    assert not any("4111" in line for line in result.record.to_lines())
+    assert not any("card is 4111" in line for line in result.record.to_lines())
 
 
 async def test_a_message_that_is_refused_is_in_no_history_and_costs_nothing() -> None:

@@ -9,107 +9,30 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
-from agentfp.transcripts import ValueSource
-from agentfp_evidence.context import NUMBER_WORDS, cells_above, is_labelled, same_noun, sentence_around
+from agentfp_evidence.context import cells_above, is_labelled, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.figures import fits
+from agentfp_evidence.equations import equation, equation_without_remarks
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand, Worked, is_value, same_unit, worked
 from agentfp_evidence.reckoning import NARROW_RISK, Result, first_hit
-from agentfp_evidence.scan import Word
-from agentfp_evidence.units import PERCENT, Unit, agree, convertible, is_money
+from agentfp_evidence.units import PERCENT, agree, convertible, is_money
 
 MAX_OPERANDS = 60
 _WINDOW = 12
 _NEAR = 4
-_SCALES = (10, 100, 1000, 1_000_000)
-"""By which an equation may be off for the units that it does not write: per cent, per thousand, kilo."""
 _NO_ACCIDENT = 3
 """Significant digits that one sum or difference which is to be expected does not have by accident."""
 _TELLING_DIGITS = 5
 """A number of so many digits is no product of two others by accident."""
-_OPERATOR = re.compile(
-    r"[*_`)\]\s]*(?:(?:per|each|für|for|pro|par|x)?\s?(?:[^\W\d_]+[ -]?){0,3}[*_)\s]*)?(?P<op>[-+x\u00d7*/\u00f7=\u2212\u2013]|plus|minus"
-    r"|times|mal)(?:(?<=plus)(?:\s[^\W\d_]+){1,4})?[*_`(\[\s]*(?:[$€£]|[A-Z]{3} )?",
-    re.IGNORECASE,
-)
-_OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
-"""The equation begins before, with a number that stands nowhere."""
+_OF_ALL = re.compile(r"\b(?:new|whole|full|entire|round-trip|final) (?:fare|price|amount)\b[^.\n]{0,12}$", re.IGNORECASE)
 _RESULT = re.compile(r"=[\s*_]*[$€£]?$")
 _RATE = re.compile(
     r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|an?\s(?=[^\W\d_])|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE
 )
 _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A number of the answer that is grounded.
-
-    Args:
-        value: the number.
-        unit: its unit.
-        start: where it begins.
-        end: where it ends.
-        sources: where it comes from.
-        is_sum: it is itself a total of others.
-        noun: of the length of a list, the key of the list.
-    """
-
-    value: float
-    unit: Unit | None
-    start: int
-    end: int
-    sources: tuple[ValueSource, ...] = ()
-    is_sum: bool = False
-    noun: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Worked:
-    """How a number follows from operands.
-
-    Args:
-        how: ``sum``, ``difference``, ``product``, ``ratio`` or ``equation``.
-        derivation: written out.
-        sources: where the operands come from.
-    """
-
-    how: str
-    derivation: str
-    sources: tuple[ValueSource, ...]
-
-
-_OF_WHOLE = re.compile(
-    r"[*_]*\s(?:out\s)?(?:of|von|sur|de)\s(?:your\s|the\s|its\s|an?\s|Ihren\s|deinen\s|den\s|vos\s|les\s)?[*_]*[$\u20ac\u00a3]?",
-    re.IGNORECASE,
-)
-
-
-def with_units_of_wholes(text: str, operands: Sequence[Operand]) -> list[Operand]:
-    """The operands, a part of a whole with the unit of the whole: "8.7 of your 15 GB".
-
-    Args:
-        text: the answer, folded.
-        operands: in order.
-    """
-    found = list(operands)
-    for i, (part, whole) in enumerate(itertools.pairwise(operands)):
-        if part.unit is None and whole.unit is not None and _OF_WHOLE.fullmatch(text, part.end, whole.start):
-            found[i] = replace(part, unit=whole.unit)
-    return found
-
-
-def words_as_counts(words: Iterable[Word]) -> list[Operand]:
-    """Spelled-out numbers that may multiply something.
-
-    Args:
-        words: the words of the answer.
-    """
-    return [Operand(float(value), None, w.start, w.end) for w in words if (value := NUMBER_WORDS.get(w.text.lower())) is not None]
 
 
 def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Worked | None:
@@ -124,7 +47,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
     around = [o for o in operands if o.end <= number.start or o.start >= number.end]
     return (
         equation(text, number, around)
-        or _equation_without_remarks(text, number, around)
+        or equation_without_remarks(text, number, around)
         or _whole(text, number, around)
         or _converted(text, number, around)
         or _total(text, number, around)
@@ -137,108 +60,6 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
     )
 
 
-def contradicts(text: str, number: Number, operands: Sequence[Operand]) -> str | None:
-    """The equation right before a number that gives another one, written out; None if there is none.
-
-    Args:
-        text: the answer, folded.
-        number: the number behind the equals sign.
-        operands: the grounded numbers, in order.
-    """
-    text, operands = _without_remarks(text, number, operands)
-    for run in _chains(text, [o for o in operands if o.end <= number.start]):
-        between = text[run[-1][1].end : number.start]
-        cut = _OPERATOR_BEFORE.search(text[max(0, run[0][1].start - 8) : run[0][1].start]) is not None
-        if not cut and re.fullmatch(r"[\s*_`)]*=[\s*_`(]*", between):
-            value = _evaluate(run)
-            if value is not None and not any(_is(value / scale, number) for scale in (1, *_SCALES)):
-                return " ".join(f"{op} {o.value:g}" for op, o in run).strip() + f" = {value:.12g}"
-    return None
-
-
-def equation(text: str, number: Number, operands: Sequence[Operand]) -> Worked | None:
-    """A sum, difference or product that the answer writes out beside the number.
-
-    Args:
-        text: the answer, folded.
-        number: the number.
-        operands: what the equation may hold, in order.
-    """
-    for run in _chains(text, operands):
-        first, last = run[0][1], run[-1][1]
-        near = text[last.end : number.start] if last.end <= number.start else text[number.end : first.start]
-        if "\n" in near or len(near) > 60:
-            continue
-        linked = "=" in near or "(" in near or len(near) < 30
-        value = _evaluate(run)
-        if linked and value is not None and _is(value, number):
-            written = " ".join(f"{op} {o.value:g}" for op, o in run).strip("= ").strip()
-            return _worked("equation", number, written, [o for _, o in run])
-    return None
-
-
-_OF_ALL = re.compile(r"\b(?:new|whole|full|entire|round-trip|final) (?:fare|price|amount)\b[^.\n]{0,12}$", re.IGNORECASE)
-_BRACKETS = re.compile(r"\([^()\n=]{1,30}\)")
-
-
-def _equation_without_remarks(text: str, number: Number, operands: Sequence[Operand]) -> Worked | None:
-    """An equation in which a remark in brackets stands: "2 children (9 and 14) x $9.50"."""
-    blank, left = _without_remarks(text, number, operands)
-    return None if blank is text else equation(blank, number, left)
-
-
-def _without_remarks(text: str, number: Number, operands: Sequence[Operand]) -> tuple[str, Sequence[Operand]]:
-    """The text with blanks in place of remarks in brackets on the line before a number, and the operands that are in none of them."""
-    line = text.rfind("\n", 0, number.start) + 1
-    if _BRACKETS.search(text, line, number.start) is None:
-        return text, operands
-    blank = text[:line] + _BRACKETS.sub(lambda m: " " * len(m[0]), text[line : number.start]) + text[number.start :]
-    return blank, [o for o in operands if not blank[o.start : o.end].isspace()]
-
-
-def _chains(text: str, operands: Sequence[Operand]) -> Iterator[list[tuple[str, Operand]]]:
-    """Runs of operands with an operator between each two."""
-    run: list[tuple[str, Operand]] = []
-    for operand in operands:
-        if run:
-            gap = _OPERATOR.fullmatch(text, run[-1][1].end, operand.start) if operand.start - run[-1][1].end < 50 else None
-            if gap is not None and gap["op"] != "=":
-                op = {
-                    "\u00d7": "*",
-                    "x": "*",
-                    "X": "*",
-                    "times": "*",
-                    "mal": "*",
-                    "\u00f7": "/",
-                    "\u2013": "-",
-                    "plus": "+",
-                    "minus": "-",
-                }.get(gap["op"], gap["op"])
-                run.append((op, operand))
-                continue
-            if len(run) > 1:
-                yield run
-        run = [("", operand)]
-    if len(run) > 1:
-        yield run
-
-
-def _evaluate(run: list[tuple[str, Operand]]) -> float | None:
-    terms: list[float] = [run[0][1].value]
-    for op, operand in run[1:]:
-        if op == "+":
-            terms.append(operand.value)
-        elif op == "-":
-            terms.append(-abs(operand.value))
-        elif op == "*":
-            terms[-1] *= operand.value
-        elif operand.value:
-            terms[-1] /= operand.value
-        else:
-            return None
-    return sum(terms)
-
-
 def _whole(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     """The whole of which two parts stand in the sentence: "14 of 15 pass, 1 fails"."""
     first, last = sentence_around(text, number.start, number.end)
@@ -247,8 +68,8 @@ def _whole(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     near = [o for o in operands if first <= o.start < last and agree(o.unit, number.unit)]
     for i, a in enumerate(near):
         for b in near[i + 1 :]:
-            if _is(a.value + b.value, number):
-                return _worked("sum", number, f"{a.value:g} + {b.value:g}", [a, b])
+            if is_value(a.value + b.value, number):
+                return worked("sum", number, f"{a.value:g} + {b.value:g}", [a, b])
     return None
 
 
@@ -270,7 +91,7 @@ def _converted(text: str, number: Number, operands: list[Operand]) -> Worked | N
         else:
             continue
         if abs(value - number.value) <= 0.5 * quantum_of(number) * (1 + 1e-9):
-            return _worked("converted", number, f"{operand.value:g} {operand.unit.name}", [operand])
+            return worked("converted", number, f"{operand.value:g} {operand.unit.name}", [operand])
     return None
 
 
@@ -279,9 +100,9 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     if not is_labelled(text, number.start, number.end, "sum") and _OF_ALL.search(text, max(0, number.start - 40), number.start) is None:
         return None
     above = cells_above(text, number.start)
-    column = [o for o in operands if any(a < o.start < b for a, b in above) and _same_unit(o, number)] if above else []
-    if 1 < len(column) == len(above) and _is(sum(o.value for o in column), number):
-        return _worked("sum", number, " + ".join(f"{o.value:g}" for o in column), column)
+    column = [o for o in operands if any(a < o.start < b for a, b in above) and same_unit(o, number)] if above else []
+    if 1 < len(column) == len(above) and is_value(sum(o.value for o in column), number):
+        return worked("sum", number, " + ".join(f"{o.value:g}" for o in column), column)
     ways: list[list[Operand]] = []
     for same in _of_one_unit(operands, number):
         listed = [o for o in same if not _in_brackets(text, o)]
@@ -295,9 +116,9 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
                 total = 0.0
                 for count, operand in enumerate(run[skip:], 1):
                     total += operand.value
-                    if count > 1 and _is(total, number):
+                    if count > 1 and is_value(total, number):
                         parts = run[skip : skip + count]
-                        return _worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
+                        return worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
     return None
 
 
@@ -315,8 +136,8 @@ def _column_total(text: str, number: Number, operands: list[Operand]) -> Worked 
     column = [o for o in operands if any(a < o.start < b for a, b in above) and o.unit is number.unit]
     last = max((i for i, o in enumerate(column) if o.is_sum), default=0)
     for parts in (column, column[last:]):
-        if len(parts) >= 2 and significant(number) >= _NO_ACCIDENT and _is(sum(o.value for o in parts), number):
-            return _worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
+        if len(parts) >= 2 and significant(number) >= _NO_ACCIDENT and is_value(sum(o.value for o in parts), number):
+            return worked("sum", number, " + ".join(f"{o.value:g}" for o in parts), parts)
     return None
 
 
@@ -328,8 +149,8 @@ def _rest_of_sum(text: str, number: Number, operands: list[Operand]) -> Worked |
     parts = [o for o in operands if o.unit is number.unit and (first <= o.start < last or (o.is_sum and o.end <= number.start))]
     for whole in [o for o in operands if o.is_sum and o.unit is number.unit]:
         for part in parts:
-            if part is not whole and whole.value > part.value and _is(whole.value - part.value, number):
-                return _worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
+            if part is not whole and whole.value > part.value and is_value(whole.value - part.value, number):
+                return worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
     return None
 
 
@@ -343,8 +164,8 @@ def _share(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     for whole in same:
         if is_labelled(text, whole.start, whole.end, "sum"):
             for part in beside:
-                if part is not whole and _is(whole.value - part.value, number):
-                    return _worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
+                if part is not whole and is_value(whole.value - part.value, number):
+                    return worked("difference", number, f"{whole.value:g} - {part.value:g}", [whole, part])
     return None
 
 
@@ -354,7 +175,7 @@ def _difference(text: str, number: Number, operands: list[Operand]) -> Worked | 
         return None
     if number.unit == PERCENT:
         return _by_odds(number, _percent_changes(operands))
-    same = [o for o in operands if _same_unit(o, number)][-MAX_OPERANDS:]
+    same = [o for o in operands if same_unit(o, number)][-MAX_OPERANDS:]
     first, last = sentence_around(text, number.start, number.end)
     own = [o for o in same if first <= o.start < last]
     before = [o for o in same if o.end <= number.start][-_NEAR:]
@@ -371,7 +192,7 @@ def _by_odds(number: Number, ways: Iterable[tuple[str, float, str, list[Operand]
     hit = first_hit(number, [Result(how, value, written, ()) for how, value, written, _ in every], max_risk=NARROW_RISK)
     if hit is None:
         return None
-    return next(_worked(how, number, written, used) for how, _, written, used in every if written == hit.written)
+    return next(worked(how, number, written, used) for how, _, written, used in every if written == hit.written)
 
 
 def _differences(operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
@@ -401,8 +222,8 @@ def _percent_changes(operands: list[Operand]) -> Iterator[tuple[str, float, str,
 def _product(text: str, number: Number, operands: list[Operand], counts: Sequence[Operand]) -> Worked | None:
     """A rate times a count that both stand in the answer, or a price for several."""
     small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and float(o.value).is_integer()]
-    rates = [o for o in operands if _same_unit(o, number) and _RATE.match(text, o.end)]
-    priced = [o for o in operands if _same_unit(o, number) and is_money(o.unit)]
+    rates = [o for o in operands if same_unit(o, number) and _RATE.match(text, o.end)]
+    priced = [o for o in operands if same_unit(o, number) and is_money(o.unit)]
     total = is_labelled(text, number.start, number.end, "sum")
     more = is_labelled(text, number.start, number.end, "difference")
     for rate in [*rates, *(priced if total else ())]:
@@ -410,20 +231,20 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
         for count in (*small, *counts):
             named = _counts_rate(text, count, rate)
             called = (total or more or beside) and (number.digits >= 3 or is_money(number.unit))
-            if (called or named) and count is not rate and _is(rate.value * count.value, number):
-                return _worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
+            if (called or named) and count is not rate and is_value(rate.value * count.value, number):
+                return worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
     for share in [o for o in operands if o.unit == PERCENT] if number.digits >= 3 else ():
-        for whole in [o for o in operands if _same_unit(o, number) and o.unit != PERCENT]:
-            if _is(share.value * whole.value / 100, number):
-                return _worked("product", number, f"{share.value:g} % of {whole.value:g}", [share, whole])
+        for whole in [o for o in operands if same_unit(o, number) and o.unit != PERCENT]:
+            if is_value(share.value * whole.value / 100, number):
+                return worked("product", number, f"{share.value:g} % of {whole.value:g}", [share, whole])
     if more and number.digits >= 3 and number.unit != PERCENT:
-        near = [o for o in operands if _same_unit(o, number)][-10:]
+        near = [o for o in operands if same_unit(o, number)][-10:]
         for i, a in enumerate(near):
             for b in near[i + 1 :]:
                 for count in (*small, *counts):
-                    if a.value != b.value and _is(abs(a.value - b.value) * count.value, number):
+                    if a.value != b.value and is_value(abs(a.value - b.value) * count.value, number):
                         high, low = (a, b) if a.value > b.value else (b, a)
-                        return _worked("product", number, f"{count.value:g} x ({high.value:g} - {low.value:g})", [high, low, count])
+                        return worked("product", number, f"{count.value:g} x ({high.value:g} - {low.value:g})", [high, low, count])
     return None
 
 
@@ -440,8 +261,8 @@ def _line_product(text: str, number: Number, operands: list[Operand]) -> Worked 
     for i, a in enumerate(line):
         for b in line[i + 1 :]:
             one_priced = not (is_money(a.unit) and is_money(b.unit)) and PERCENT not in (a.unit, b.unit)
-            if one_priced and min(abs(a.value), abs(b.value)) != 1 and _is(a.value * b.value, number):
-                return _worked("product", number, f"{a.value:g} x {b.value:g}", [a, b])
+            if one_priced and min(abs(a.value), abs(b.value)) != 1 and is_value(a.value * b.value, number):
+                return worked("product", number, f"{a.value:g} x {b.value:g}", [a, b])
     return None
 
 
@@ -456,21 +277,6 @@ def _counts_rate(text: str, count: Operand, rate: Operand) -> bool:
     return noun is not None and same_noun(per[1].lower(), noun[1].lower())
 
 
-def _same_unit(operand: Operand, number: Number) -> bool:
-    if is_money(operand.unit) or is_money(number.unit):
-        return operand.unit == number.unit
-    return agree(operand.unit, number.unit)
-
-
-def _is(value: float, number: Number) -> bool:
-    return any(fits(abs(value), abs(float(reading)), number.decimals) for reading in number.readings[:1])
-
-
 def _in_brackets(text: str, operand: Operand) -> bool:
     opening = text.rfind("(", max(0, operand.start - 40), operand.start)
     return opening >= 0 and ")" not in text[opening : operand.start]
-
-
-def _worked(how: str, number: Number, written: str, operands: Sequence[Operand]) -> Worked:
-    sources = tuple(dict.fromkeys(s for o in operands for s in o.sources[:2]))
-    return Worked(how, f"{number.readings[0]} = {written}", sources)

@@ -6,12 +6,12 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import nouns_around, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.lexicon import word_list
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand
 from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table
 from agentfp_evidence.verdict import Verdict, supported, unverifiable

@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
 from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around, speaks_of_money
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.gaps import compares, find_change, find_gap, find_rate, find_rest
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand
 from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
 from agentfp_evidence.table import Table
@@ -53,14 +52,7 @@ _ROSE = re.compile(
 )
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
 _ROW = re.compile(r"(?m)^(?:\|\s*|[-*\u2022]\s+)[*_]*([^\W\d_][^|:\n*]{1,40}?)[*_]*\s*[|:][^\n]*$")
-_TABLE_LINE = re.compile(r"(?m)^\|[^\n]*$")
-_TWO = 2
-_COMPARED = 3
 _MOST_FIELDS = 5
-_AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|pieces|nights|hours|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
-_PRICE = re.compile(r"price|cost|rate|fee|fare|preis|kosten|satz|prix|tarif", re.IGNORECASE)
-_CALLED = re.compile(r"([^\W\d_]{3,})[\s:*_(]{1,4}$")
-_BOUND = re.compile(r"\s*[<>\u2264\u2265]=?\s*(\d+(?:\.\d+)?)\D{0,8}")
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
 """Below that a difference needs no word that calls it one."""
@@ -78,7 +70,7 @@ _OTHER = re.compile(
 _PERCENT = frozenset({"percent"})
 
 
-class _Around(NamedTuple):
+class Around(NamedTuple):
     """What a sentence stands for."""
 
     sentence: list[Term]
@@ -114,24 +106,24 @@ class Deriver:
         """
         if self._text[max(0, number.start - 1) : number.start] == "#":
             return None  # a reference is no amount
-        around = self._around(number, operands)
+        around = self.around(number, operands)
         if number.unit is PERCENT:
             change = first_hit(number, self._changes(number, around), max_risk=NARROW_RISK)
             if change is not None:
-                return _verdict(number, change)
+                return verdict_of(number, change)
             for shares in self._shares(number, operands, around):
                 share = first_hit(number, shares, max_risk=NARROW_RISK)
                 if share is not None:
-                    return _verdict(number, share)
+                    return verdict_of(number, share)
         first, last = sentence_around(self._text, number.start, number.end)
         if _PER_HUNDRED.search(self._text, first, last):
             scaled = Number(
                 (f"{number.value / 100:.12g}",), number.decimals + 2, number.digits, None, "", number.hedged, number.start, number.end
             )
-            near = [_term(o)._replace(unit=None) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
+            near = [term_of(o)._replace(unit=None) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
             found = reckon(scaled, near, frozenset({"ratio"}), max_risk=NARROW_RISK)
             if found is not None:
-                return _verdict(number, found._replace(written=f"100 * {found.written}"))
+                return verdict_of(number, found._replace(written=f"100 * {found.written}"))
         hows_said = self._hows(number)
         for hows in hows_said:
             risk = NARROW_RISK if hows is not hows_said[-1] else MAX_RISK
@@ -140,101 +132,27 @@ class Deriver:
                 wide = 0.5 if few and len(others) == len(few) else 1.0
                 found = reckon(number, terms, hows, others, max_risk=wide * risk)
                 if found is not None:
-                    return _verdict(number, found)
+                    return verdict_of(number, found)
         if guesses and significant(number) >= _TELLING_DIGITS:
-            near = [_term(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
-            some = [_term(o, counting=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
+            near = [term_of(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
+            some = [term_of(o, counting=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
             found = reckon(number, some, _PRODUCT, near)
             if found is not None:
-                return _verdict(number, found)
+                return verdict_of(number, found)
         everything = hows_said[-1] | {"difference"}
         for terms, others in self._rings(number, operands, around):
             found = reckon(number, terms, everything, others, max_risk=_CERTAIN)
             if found is not None:
-                return _verdict(number, found)
+                return verdict_of(number, found)
         for rows in around.rows:
-            found = reckon(number, _of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
+            found = reckon(number, of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
             if found is not None:
-                return _verdict(number, found)
+                return verdict_of(number, found)
         for results in _of_rows(number, around, "difference" in hows_said[-1]):
             found = first_hit(number, results, max_risk=NARROW_RISK)
             if found is not None:
-                return _verdict(number, found)
+                return verdict_of(number, found)
         return None
-
-    def gap(self, number: Number, operands: Sequence[Operand]) -> Verdict | None:
-        """How a number follows from the two amounts that the answer speaks of: as their difference, rate or product.
-
-        Args:
-            number: the number that stands nowhere.
-            operands: the grounded numbers of the answer.
-        """
-        found = find_rate(self._text, number, self._compared(number, operands, alike=False)) or self._row_price(number, operands)
-        if found is not None:
-            return _verdict(number, found)
-        if not compares(self._text, number):
-            return None
-        find = find_change if number.unit is PERCENT else find_gap
-        found = find(number, self._compared(number, operands))
-        if found is None and number.unit is not PERCENT:
-            alike = [_term(o) for o in operands if o.end <= number.start and o.unit is number.unit]
-            found = find_rest(self._text, number, alike)
-        return None if found is None else _verdict(number, found)
-
-    def _row_price(self, number: Number, operands: Sequence[Operand]) -> Result | None:
-        """What so many pieces of a named row cost, by the row's own amount and price."""
-        for rows in self._around(number, operands).rows:
-            for row in rows if len(rows) == 1 else ():
-                terms = _of_row(row)
-                for count in [t for t in terms if _AMOUNT.search(t.name)]:
-                    for price in [t for t in terms if _PRICE.search(t.name)]:
-                        if abs(count.value * price.value - abs(number.value)) < 1e-6 + 1e-9 * abs(number.value):
-                            return Result("product", number.value, f"{count.value:g} * {price.value:g}", (count, price))
-        return None
-
-    def _compared(self, number: Number, operands: Sequence[Operand], *, alike: bool = True) -> Iterator[list[Term]]:
-        """What may be compared: amounts of the sentence, of a column, right before, called the same, of a row, of a field of two rows."""
-        first, last = sentence_around(self._text, number.start, number.end)
-        around = self._around(number, operands)
-        yield [_term(o) for o in operands if first <= o.start < last]
-        above = cells_above(self._text, number.start)
-        yield [_term(o) for o in operands if any(a < o.start < b for a, b in above)]
-        before = [o for o in operands if o.end <= number.start]
-        if alike and number.unit is not PERCENT:
-            before = [o for o in before if o.unit is number.unit]
-        yield [_term(o) for o in before[-_COMPARED:]]
-        called: dict[str, list[Term]] = {}
-        for operand in before:
-            name = _CALLED.search(self._text, max(0, operand.start - 24), operand.start)
-            if name is not None:
-                called.setdefault(name[1].lower(), []).append(_term(operand))
-        yield from called.values()
-        if alike and number.unit is not None:
-            yield from self._short_columns(number)
-        if alike and number.digits > 1:
-            yield from self._row_pairs(number, operands)
-        for rows in around.rows:
-            if len(rows) == 1:
-                yield _bounds_of(rows[0])
-            for a, b in itertools.combinations(rows, 2):
-                mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
-                shared = [key for key in mine if key in other and mine[key].value != other[key].value]
-                yield from ([mine[key], other[key]] for key in shared[:MAX_ROWS_NAMED])
-
-    def _short_columns(self, number: Number) -> Iterator[list[Term]]:
-        """The measured columns of results that have two or three rows: measurements of a few days, say."""
-        for rows in self._table.rows:
-            if _TWO <= len(rows.rows) <= _COMPARED:
-                flat = [flat_numbers(row) for row in rows.rows]
-                for key in [key for key in flat[0] if unit_of_key(key) is number.unit]:
-                    yield [Term(row[key], number.unit, name=key) for row in flat if key in row]
-
-    def _row_pairs(self, number: Number, operands: Sequence[Operand]) -> Iterator[list[Term]]:
-        """The two amounts of each row of the answer's own table that compares two things."""
-        for line in _TABLE_LINE.finditer(self._text):
-            row = [_term(o) for o in operands if line.start() <= o.start < line.end() and o.unit is number.unit]
-            if len(row) == _TWO:
-                yield row
 
     def may_follow(self, number: Number, operands: Sequence[Operand]) -> bool:
         """Whether some of the numbers near give a number at all, be it by accident.
@@ -245,26 +163,26 @@ class Deriver:
         """
         ways = (_PERCENT,) if number.unit is PERCENT else (_PLAIN | {"difference"},)
         few = [term for term, _ in self._few_numbers()]
-        around = self._around(number, operands)
+        around = self.around(number, operands)
         rings = [(terms, others) for terms, others in self._rings(number, operands, around) if terms]
         rings.append((few[:MAX_TERMS], few[MAX_TERMS:]))
         return any(reckon(number, terms, hows, others, max_risk=_ANY_RISK) is not None for terms, others in rings for hows in ways)
 
-    def _shares(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[Iterator[Result]]:
+    def _shares(self, number: Number, operands: Sequence[Operand], around: Around) -> Iterator[Iterator[Result]]:
         """A share in percent: of the part right before it ("84 in Lyon (55%)"), of a named row, or of a number near; of larger ones."""
         before = [o for o in operands if o.end <= number.start]
         few = [term for term, _ in self._few_numbers()]
-        wholes = [*map(_term, operands[-_FEW:]), *few]
+        wholes = [*map(term_of, operands[-_FEW:]), *few]
         if before and number.start - before[-1].end < 30 and "." not in self._text[before[-1].end : number.start]:
-            yield _shares_of([_term(before[-1])], wholes)
+            yield _shares_of([term_of(before[-1])], wholes)
         for rows in around.rows:
             if len(rows) == 1:
                 columns = dict(zip(rows[0].numbers, _columns(rows[0]), strict=True))
-                yield (r for part in _of_row(rows[0]) for r in _shares_of([part], [columns[part.name]]))
-                yield _shares_of(_of_row(rows[0]), wholes)
-        near = [_term(o) for o in before[-_NEAR_BEFORE:]]
-        sums = [_term(o) for o in operands if o.is_sum]
-        yield _shares_of([_term(o) for o in self._said_of(number, operands)], sums)
+                yield (r for part in of_row(rows[0]) for r in _shares_of([part], [columns[part.name]]))
+                yield _shares_of(of_row(rows[0]), wholes)
+        near = [term_of(o) for o in before[-_NEAR_BEFORE:]]
+        sums = [term_of(o) for o in operands if o.is_sum]
+        yield _shares_of([term_of(o) for o in self._said_of(number, operands)], sums)
         yield _shares_of(near, sums or near)
         yield _shares_of(few, sums)
 
@@ -279,7 +197,7 @@ class Deriver:
                 found.extend(o for o in operands if line.start() <= o.start < line.end())
         return found
 
-    def _changes(self, number: Number, around: _Around) -> Iterator[Result]:
+    def _changes(self, number: Number, around: Around) -> Iterator[Result]:
         """By how many percent something fell or rose, of two numbers of the sentence."""
         first, last = sentence_around(self._text, number.start, number.end)
         fell, rose = (pattern.search(self._text, first, last) for pattern in (_FELL, _ROSE))
@@ -316,10 +234,11 @@ class Deriver:
         rate = {"rate"} if _RATE.search(self._text, first, last) else set()
         return [*(frozenset({how, *rate}) for how in sorted(said)), frozenset(all_ | said | rate | change)]
 
-    def _around(self, number: Number, operands: Sequence[Operand]) -> _Around:
+    def around(self, number: Number, operands: Sequence[Operand]) -> Around:
+        """What the sentence of a number stands for: its own values, the fields and the rows that it names."""
         first, last = sentence_around(self._text, number.start, number.end)
-        own = [_term(o) for o in operands if first <= o.start < last]
-        counts = [_term(c, counting=True) for c in self._counts if first <= c.start < last]
+        own = [term_of(o) for o in operands if first <= o.start < last]
+        counts = [term_of(c, counting=True) for c in self._counts if first <= c.start < last]
         if _YEARLY.search(self._text, first, last):
             counts.append(Term(12, None, name="months of a year", counting=True))
         named = self._named(first, last)
@@ -338,25 +257,25 @@ class Deriver:
             rows.append(everything)
         sentence = self._text[first:last]
         fields = [term for term, words in self._few_numbers() if names_field(sentence, words)]
-        return _Around([*own, *counts], fields, [group for group in rows if 0 < len(group) <= MAX_ROWS_NAMED])
+        return Around([*own, *counts], fields, [group for group in rows if 0 < len(group) <= MAX_ROWS_NAMED])
 
-    def _rings(self, number: Number, operands: Sequence[Operand], around: _Around) -> Iterator[tuple[list[Term], list[Term]]]:
+    def _rings(self, number: Number, operands: Sequence[Operand], around: Around) -> Iterator[tuple[list[Term], list[Term]]]:
         """The sets of terms to reckon with, what is most likely first."""
         before = [o for o in operands if o.end <= number.start]
         behind = [o for o in operands if o.start >= number.end]
         yield around.sentence, []
         if len(before) > 1:
-            yield [_term(o) for o in before[-_JUST_BEFORE:]], []
+            yield [term_of(o) for o in before[-_JUST_BEFORE:]], []
         above = cells_above(self._text, number.start) if self._text.count("|", max(0, number.start - 200), number.start) else []
         if above:
-            column = [_term(o) for o in before if any(a < o.start < b for a, b in above)]
+            column = [term_of(o) for o in before if any(a < o.start < b for a, b in above)]
             yield column, []
             if significant(number) > _TELLING_DIGITS and number.decimals > 0:
                 yield column[-_JUST_BEFORE:], self._priced(number.unit)
-        near = [_term(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
+        near = [term_of(o) for o in (*before[-_NEAR_BEFORE:], *behind[:_NEAR_BEHIND])]
         for rows in around.rows:
             if len(rows) <= 2:
-                yield [t for row in rows for t in _of_row(row)], [*around.sentence, *near]
+                yield [t for row in rows for t in of_row(row)], [*around.sentence, *near]
         few = [term for term, words in self._few_numbers() if _may_add_to(number, term, words)]
         yield [*around.sentence, *around.fields], []
         yield [*around.sentence, *around.fields], near
@@ -405,7 +324,7 @@ def _may_add_to(number: Number, term: Term, words: Sequence[str]) -> bool:
     return term.unit is not None or not term.value.is_integer() or speaks_of_money(words)
 
 
-def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[Result]]:
+def _of_rows(number: Number, around: Around, compares: bool) -> Iterator[list[Result]]:
     """What the named rows give along themselves, and against each other or the ends of their columns."""
     unit = number.unit
     if unit is PERCENT:
@@ -414,12 +333,12 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
         along: list[Result] = []
         ends: list[Result] = []
         for row in rows:
-            terms = [t for t in _of_row(row) if agree(t.unit, unit)]
+            terms = [t for t in of_row(row) if agree(t.unit, unit)]
             terms = [t for t in terms if t.unit is unit] or terms
             if len(terms) >= 3 and len({t.unit for t in terms}) == 1:
                 along.append(Result("sum", sum(t.value for t in terms), f"sum of {terms[0].name} to {terms[-1].name}", tuple(terms)))
             if significant(number) >= _TELLING_DIGITS and not number.hedged:
-                along.extend(_margins(_of_row(row)))
+                along.extend(_margins(of_row(row)))
             for term in terms:
                 column = [n[term.name] for r in row.rows.rows if term.name in (n := flat_numbers(r))]
                 ends.extend(r for end in (max(column), min(column)) for r in _between(term, term._replace(value=end)))
@@ -428,7 +347,7 @@ def _of_rows(number: Number, around: _Around, compares: bool) -> Iterator[list[R
             continue
         across: list[Result] = []
         for a, b in itertools.combinations(rows, 2):
-            mine, other = {t.name: t for t in _of_row(a)}, {t.name: t for t in _of_row(b)}
+            mine, other = {t.name: t for t in of_row(a)}, {t.name: t for t in of_row(b)}
             shared = [name for name in mine if name in other and agree(mine[name].unit, unit)]
             across.extend(r for name in shared for r in _between(mine[name], other[name]))
         yield across
@@ -474,19 +393,10 @@ def _name(posting: Posting) -> tuple[str, ...]:
     return words_of_key(text[max(line, posting.start - 60) : posting.start])
 
 
-def _of_row(row: NamedRow) -> list[Term]:
+def of_row(row: NamedRow) -> list[Term]:
+    """The numbers of a row."""
     place = Posting(row.rows.source, row.rows.node).where()
     return [Term(value, unit_of_key(key), (place,), key) for key, value in row.numbers.items()]
-
-
-def _bounds_of(row: NamedRow) -> list[Term]:
-    """The numbers of a row, those among them that are written as a bound: ``"ref": "<200"``."""
-    bounds = [
-        Term(float(match[1]), None, name=str(key))
-        for key, value in row.rows.rows[row.at].items()
-        if isinstance(value, str) and (match := _BOUND.fullmatch(value)) is not None
-    ]
-    return [*_of_row(row), *bounds]
 
 
 def _between(a: Term, b: Term) -> Iterator[Result]:
@@ -495,10 +405,12 @@ def _between(a: Term, b: Term) -> Iterator[Result]:
         yield Result("difference", high - low, f"{high:g} - {low:g}, {a.name}", (a, b))
 
 
-def _term(operand: Operand, counting: bool = False) -> Term:
+def term_of(operand: Operand, counting: bool = False) -> Term:
+    """A number that the answer states, to reckon with."""
     return Term(operand.value, operand.unit, operand.sources, counting=counting, stated=True)
 
 
-def _verdict(number: Number, found: Result) -> Verdict:
+def verdict_of(number: Number, found: Result) -> Verdict:
+    """That a number is worked out."""
     sources = tuple(dict.fromkeys(s for t in found.terms for s in t.sources[:2]))[:4]
     return Verdict("supported", found.how, f"{number.readings[0]} = {found.written}", sources)

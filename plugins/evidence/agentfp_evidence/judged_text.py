@@ -9,10 +9,12 @@ from dataclasses import replace
 from agentfp.transcripts import Severity
 from agentfp_evidence.aggregates import find_aggregate
 from agentfp_evidence.announced import is_announced
-from agentfp_evidence.arithmetic import Operand, contradicts, equation, with_units_of_wholes, words_as_counts, work_out
+from agentfp_evidence.arithmetic import work_out
+from agentfp_evidence.comparing import Comparer
 from agentfp_evidence.context import gives_advice, is_threshold, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
+from agentfp_evidence.equations import contradicts, equation
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.in_words import shaped, weekdays_of
 from agentfp_evidence.index import Posting, places
@@ -35,6 +37,7 @@ from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.narrow import find_narrow
 from agentfp_evidence.nearest import nearest_form, swapped
 from agentfp_evidence.numbers import Number, in_language
+from agentfp_evidence.operands import Operand, with_units_of_wholes, words_as_counts
 from agentfp_evidence.quotes import judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word
@@ -254,6 +257,7 @@ class JudgedText:
         self._counts = words_as_counts(self._words)
         counts = [*self._counts, *list_lengths(self._table)]
         self._deriver = Deriver(self._table, self._ladder.names, self._text, self._counts)
+        self._comparer = Comparer(self._table, self._text, self._deriver.around)
         left = self._work_all_out(judged, left, counts)
         restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
         for i, found in restated.items():
@@ -336,7 +340,7 @@ class JudgedText:
             found = unverifiable("equation")
         found = found or find_narrow(self._table, self._text, mention.number, operands, counts)
         found = found or self._deriver.find(mention.number, operands, guesses)
-        found = found or self._deriver.gap(mention.number, operands)
+        found = found or self._comparer.find(mention.number, operands)
         found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
         if found is not None:
             judged[at] = (mention, found)

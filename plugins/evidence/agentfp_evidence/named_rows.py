@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import flat_numbers
 from agentfp_evidence.context import is_labelled, label_around, speaks_of
 from agentfp_evidence.entries import words_of_key
@@ -15,6 +14,7 @@ from agentfp_evidence.figures import fits
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import MAX_ACCIDENTS, accidents, significant
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand
 from agentfp_evidence.reading import Node, data_at
 from agentfp_evidence.sources import Source
 from agentfp_evidence.table import Table

@@ -10,10 +10,10 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import LABELS, label_around, same_noun, sentence_around
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, agree, convertible, is_money
 from agentfp_evidence.verdict import Verdict

@@ -8,13 +8,13 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.columns import rows_of
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting, places
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand
 from agentfp_evidence.reading import Leaf
 from agentfp_evidence.reckoning import NARROW_RISK, Term, reckon
 from agentfp_evidence.sources import Source

@@ -8,12 +8,12 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.context import cells_above, column_header, names_an_end, sentence_around
 from agentfp_evidence.elapsed import find_elapsed
 from agentfp_evidence.ladder import Ladder
 from agentfp_evidence.moments import Moment
 from agentfp_evidence.numbers import Number
+from agentfp_evidence.operands import Operand
 from agentfp_evidence.reckoning import NARROW_RISK, Result, Term, first_hit
 from agentfp_evidence.scan import Mention
 from agentfp_evidence.spans import as_seconds, clock_after, find_end, find_time, time_from_dates

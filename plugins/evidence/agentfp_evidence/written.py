@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agentfp_evidence.arithmetic import Operand
 from agentfp_evidence.numbers import Number, readings_of
+from agentfp_evidence.operands import Operand
 
 _FACTOR = re.compile(r"[*_]*\s?[x\u00d7*]\s?")
 _WRITTEN = re.compile(r"[(\d][\d.,()\s+*/x\u00d7\u00f7\u2212\u2013-]*[\d)]\s*$")
