@@ -200,12 +200,12 @@ async def test_the_person_sees_what_the_call_will_do_and_what_bears_on_it() -> N
         """Pays an account."""
         return "x"
 
-    agent = made(call("note", text="account 77 is overdue"), call("pay", account="77", pin="t0p-s3cret"), "done", tools=[*counter.tools(), pay])
+    agent = made(call("note", text="account 77 is overdue"), call("pay", account="77", pin="s3cret"), "done", tools=[*counter.tools(), pay])
     result = await agent.run("settle account 77")
     (asked,) = again(result).questions
     shown = asked.context
     assert shown["will_do"] == {"tool": "pay", "description": "Pays an account.", "arguments": {"account": "77", "pin": "[hidden]"}}
     assert [frame["kind"] for frame in shown["read"]] == ["task", "result"]
-    assert "t0p-s3cret" not in str(shown)
+    assert "s3cret" not in str(shown)
     assert shown["trail"]["tool_calls"] == [{"name": "note", "ok": True}]
     assert only(result)
