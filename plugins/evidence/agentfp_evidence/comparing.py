@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from agentfp_evidence.columns import flat_numbers
 from agentfp_evidence.context import cells_above, sentence_around
 from agentfp_evidence.deriving import MAX_ROWS_NAMED, Around, of_row, term_of, verdict_of
 from agentfp_evidence.gaps import compares, find_change, find_gap, find_rate, find_rest
@@ -14,12 +13,9 @@ from agentfp_evidence.numbers import Number
 from agentfp_evidence.operands import Operand
 from agentfp_evidence.reckoning import Result, Term
 from agentfp_evidence.row_names import NamedRow
-from agentfp_evidence.table import Table
-from agentfp_evidence.units import PERCENT, unit_of_key
+from agentfp_evidence.units import PERCENT
 from agentfp_evidence.verdict import Verdict
 
-_TABLE_LINE = re.compile(r"(?m)^\|[^\n]*$")
-_TWO = 2
 _COMPARED = 3
 _AMOUNT = re.compile(r"(?:^|_)(?:qty|quantity|count|units|pieces|nights|hours|menge|anzahl|stück|quantite|quantité|nombre)$", re.IGNORECASE)
 _PRICE = re.compile(r"price|cost|rate|fee|fare|preis|kosten|satz|prix|tarif", re.IGNORECASE)
@@ -31,13 +27,11 @@ class Comparer:
     """Finds the two amounts that a number of one text compares.
 
     Args:
-        table: the evidence.
         text: the answer, folded.
         around: what the sentence of a number stands for.
     """
 
-    def __init__(self, table: Table, text: str, around: Callable[[Number, Sequence[Operand]], Around]) -> None:
-        self._table = table
+    def __init__(self, text: str, around: Callable[[Number, Sequence[Operand]], Around]) -> None:
         self._text = text
         self._around = around
 
@@ -88,10 +82,6 @@ class Comparer:
             if name is not None:
                 called.setdefault(name[1].lower(), []).append(term_of(operand))
         yield from called.values()
-        if alike and number.unit is not None:
-            yield from self._short_columns(number)
-        if alike and number.digits > 1:
-            yield from self._row_pairs(number, operands)
         for rows in around.rows:
             if len(rows) == 1:
                 yield _bounds_of(rows[0])
@@ -99,21 +89,6 @@ class Comparer:
                 mine, other = {t.name: t for t in of_row(a)}, {t.name: t for t in of_row(b)}
                 shared = [key for key in mine if key in other and mine[key].value != other[key].value]
                 yield from ([mine[key], other[key]] for key in shared[:MAX_ROWS_NAMED])
-
-    def _short_columns(self, number: Number) -> Iterator[list[Term]]:
-        """The measured columns of results that have two or three rows: measurements of a few days, say."""
-        for rows in self._table.rows:
-            if _TWO <= len(rows.rows) <= _COMPARED:
-                flat = [flat_numbers(row) for row in rows.rows]
-                for key in [key for key in flat[0] if unit_of_key(key) is number.unit]:
-                    yield [Term(row[key], number.unit, name=key) for row in flat if key in row]
-
-    def _row_pairs(self, number: Number, operands: Sequence[Operand]) -> Iterator[list[Term]]:
-        """The two amounts of each row of the answer's own table that compares two things."""
-        for line in _TABLE_LINE.finditer(self._text):
-            row = [term_of(o) for o in operands if line.start() <= o.start < line.end() and o.unit is number.unit]
-            if len(row) == _TWO:
-                yield row
 
 
 def _bounds_of(row: NamedRow) -> list[Term]:

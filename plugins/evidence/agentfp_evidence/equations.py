@@ -80,7 +80,8 @@ def _chains(text: str, operands: Sequence[Operand]) -> Iterator[list[tuple[str, 
     run: list[tuple[str, Operand]] = []
     for operand in operands:
         if run:
-            gap = _OPERATOR.fullmatch(text, run[-1][1].end, operand.start) if operand.start - run[-1][1].end < 50 else None
+            near = operand.start - run[-1][1].end < 50 and "\n" not in text[run[-1][1].end : operand.start]  # "-" begins items too
+            gap = _OPERATOR.fullmatch(text, run[-1][1].end, operand.start) if near else None
             if gap is not None and gap["op"] != "=":
                 op = {
                     "\u00d7": "*",

@@ -257,7 +257,7 @@ class JudgedText:
         self._counts = words_as_counts(self._words)
         counts = [*self._counts, *list_lengths(self._table)]
         self._deriver = Deriver(self._table, self._ladder.names, self._text, self._counts)
-        self._comparer = Comparer(self._table, self._text, self._deriver.around)
+        self._comparer = Comparer(self._text, self._deriver.around)
         left = self._work_all_out(judged, left, counts)
         restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
         for i, found in restated.items():

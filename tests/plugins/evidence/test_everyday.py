@@ -22,6 +22,7 @@ LEAVE = {
 }
 LABS_REF = [{"test": "LDL", "value": 138, "ref": "<130"}, {"test": "HDL", "value": 52, "ref": ">40"}]
 TRAINS = [{"zug": "IC 7", "preis": 39.99}, {"zug": "IC 9", "preis": 27.99}]
+SEATS = {"people": [{"who": "senior", "n": 1, "price": 14.0}, {"who": "children", "n": 2, "ages": [9, 14], "price": 9.5}]}
 SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "2025-03-06"}
 
 
@@ -43,6 +44,9 @@ SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "
         ('[{"distance_km": 0.8, "name": "Casa"}]', "Casa is 800 m away.", "800", "600"),
         (LABS_REF, "LDL is 138 mg/dL, above the limit by 8 mg/dL.", "by 8", "by 3"),
         (TRAINS, "IC 7 costs 39,99 €, IC 9 nur 27,99 €, also 12 Euro günstiger.", "12 Euro", "17 Euro"),
+        (SEATS, "- 1 senior x $14 = $14\n- 2 children (9 and 14) x $9.50 = $19\n- Total: $33", "$19", "$18"),
+        (SEATS, "- 1 senior x $14 = $14\n- 2 children (9 and 14) x $9.50 = $19\n- Total: $33", "$33", "$35"),
+        ({"due": 24, "paid": 7}, "7 of 24 are paid, so 17 left.", "17", "15"),
         (SHIPPED, "It was picked up on March 2 and arrives March 6, so it takes four days.", "four", "nine"),
         ("3 failed, 1,204 passed in 48.31s", "3 tests failed and 1,204 passed, in about 48 seconds.", "1,204", "1,240"),
     ],
