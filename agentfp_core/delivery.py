@@ -30,7 +30,7 @@ class DeliveryOptions:
 
     Args:
         max_queue: events that may wait; beyond it the oldest is dropped and counted.
-        export_seconds: the most that one sink may take for one event.
+        export_seconds: the most that an async sink may take for one event, and what a sink leaves to be awaited.
         flush_seconds: the most that a run waits for its sinks at its end.
 
     Raises:

@@ -178,7 +178,9 @@ class Specs:
 
     @hookspec
     def export_event(self, event: ExportedEvent, state: dict[Any, Any]) -> None:
-        """After an event, in the background and behind redaction: hand it on. In plugin order. Raising is counted.
+        """After an event, in the background and behind redaction: hand it on. Raising is counted.
+
+        In plugin order, those of plugins that say ``exports_in_thread`` apart from the others: they are called on a thread of the agent's.
 
         ``state`` is the plugin's own for this run and those nested in it: empty at the first event, gone after the last.
         """

@@ -50,7 +50,8 @@ class Plugin:
 
     exports_in_thread: ClassVar[bool] = False
     """Whether its ``export_event`` may be called on a thread of the agent's, one event at a time and in order, and costs the event loop
-    nothing then. It is not async and must be quick; what it leaves to be awaited is awaited on the event loop, at the end of the run."""
+    nothing then. It is not async and must be quick; what it leaves to be awaited is awaited on the event loop, at the end of the run.
+    Agents that share the plugin object call it from a thread each."""
 
     class Settings(pydantic.BaseModel):
         """Settings of a plugin; unknown fields are refused."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -41,9 +42,14 @@ class Turn:
         self._trace: Trace | None = None
         self._traced: bool | None = None
         self._held: list[Item] | None = []
+        self._lock = threading.Lock()
 
     def handle(self, event: ExportedEvent) -> bool:
         """Take an event in, in the order of the record; gives whether the turn is over with it."""
+        with self._lock:
+            return self._handle(event)
+
+    def _handle(self, event: ExportedEvent) -> bool:
         header = event.header
         if self._traced is None:
             self._traced = sampled(header.run_id, self._rate)
@@ -61,9 +67,10 @@ class Turn:
         return False
 
     def unfinished(self) -> list[Item]:
-        """What was held back, and a document of each segment that goes on."""
-        held, self._held = self._held or [], None
-        return [*held, *[segment.document(None) for leg in self._legs.values() for segment in leg.open()]]
+        """What was held back, and a document of each segment that goes on. May be asked from another thread than that of the events."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            return [*held, *[segment.document(None) for leg in self._legs.values() for segment in leg.open()]]
 
     def _over(self, leg: Leg, event: ExportedEvent) -> None:
         """A leg is over: those nested in it whose end never came are broken off."""
