@@ -168,7 +168,7 @@ class Sink(Plugin):
     @hookimpl
     def export_event(self, event: ExportedEvent) -> None:
         if event.name.startswith(("agentfp.inputs.", "agentfp.results.")):
-            self._lines.append(f"{event.name} {event.payload}")
+            self._lines.append(f"{event.name} {dict(event.data)}")
 
 
 @pytest.mark.anyio
