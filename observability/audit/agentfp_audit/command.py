@@ -1,4 +1,4 @@
-"""``agentfp audit verify``: checks logs offline; ``explain`` tells what they say of each run; ``show`` has the records of one."""
+"""``agentfp audit verify`` checks logs offline; ``explain`` tells what they say of each run, ``show`` has records, ``prove`` proves one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from agentfp.commands import Code, CommandError, Json, data, leave, note, on_ter
 
 if TYPE_CHECKING:
     from agentfp_audit.explaining import RunAccount
+    from agentfp_audit.signing import Checker
     from agentfp_audit.verifying import AuditVerdict
 
 _AROUND = re.compile(r'\s*\{"(?:canonicalization|chain_head|final_hash|first_seq|format)"')
@@ -98,14 +99,71 @@ def explain(
     leave(Code.OK if verdict.valid and differs is None else Code.NEGATIVE)
 
 
-def _verified(files: list[Path], key: Path | None, final_hash: str | None, *, sealed: bool) -> AuditVerdict:
-    from agentfp_audit.signing import checker_of
-    from agentfp_audit.verifying import verify_audit
+@app.command()
+def prove(
+    paths: Files,
+    seq: Annotated[int, typer.Option("--seq", help="Number of the record, as show has it.", min=0)],
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write it; to the terminal otherwise.", show_default=False)] = None,
+) -> None:
+    """Write the proof that a record stands in a sealed log, for somebody who gets none of its other records. It is JSON."""
+    from agentfp_audit.errors import ProofError
+    from agentfp_audit.proving import prove_record
 
     try:
-        checker = None if key is None else checker_of(key.read_bytes())
+        proof = prove_record(in_order(paths), seq).to_json()
+        if out is not None:
+            out.write_text(json.dumps(proof, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except ProofError as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{error.filename}: {error.strerror}") from error
+    if out is None:
+        data(proof, lines=True)
+
+
+@app.command("verify-proof")
+def check_proof(
+    path: Annotated[Path, typer.Argument(metavar="PROOF", help="What prove wrote.", show_default=False)],
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a record stands in a sealed log, of its proof alone. Ends with 1 where it does not."""
+    from agentfp_audit.errors import ProofError
+    from agentfp_audit.proving import SAYS, AuditProof, verify_proof
+
+    try:
+        proof = AuditProof.from_json(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise CommandError(f"{error.filename}: {error.strerror}") from error
+    except ProofError as error:
+        raise CommandError(f"{str(path)!r}: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{str(path)!r} is no proof of a record: it is no JSON") from error
+    verdict = verify_proof(proof, key=_checker(key))
+    if as_json:
+        data(asdict(verdict) | {"record": proof.record if verdict.valid else None})
+    elif verdict.valid:
+        say(f"valid: record {verdict.seq} stands in the log that was sealed{', and the signature fits' if verdict.signed else ''}", "green")
+        _show(proof.record, as_json=False)
+        note(SAYS, "dim")
+    else:
+        say(f"broken: {verdict.reason}", "red")
+    leave(Code.OK if verdict.valid else Code.NEGATIVE)
+
+
+def _checker(key: Path | None) -> Checker | None:
+    from agentfp_audit.signing import checker_of
+
+    try:
+        return None if key is None else checker_of(key.read_bytes())
     except (OSError, ValueError, ImportError) as error:
         raise CommandError(f"--key {str(key)!r} cannot be used: {error}") from error
+
+
+def _verified(files: list[Path], key: Path | None, final_hash: str | None, *, sealed: bool) -> AuditVerdict:
+    from agentfp_audit.verifying import verify_audit
+
+    checker = _checker(key)
     try:
         return verify_audit(files, key=checker, final_hash=final_hash, sealed=sealed)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from agentfp import AgentfpError
 from agentfp.plugin import PluginError
 
 
@@ -14,3 +15,9 @@ class AuditError(PluginError):
 
     def __init__(self, text: str) -> None:
         super().__init__(text, plugin="audit", moment="export_event")
+
+
+class ProofError(AgentfpError):
+    """A record cannot be proved, or what was given is no proof."""
+
+    code: ClassVar[str] = "ERR_AUDIT_PROOF"

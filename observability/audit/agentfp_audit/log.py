@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from glob import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from agentfp_audit.canonical import canonical_bytes
-from agentfp_audit.chain import ZEROS, Chain, hash_of, header_line, seal_line
+import anyio
+
+from agentfp_audit.canonical import canonical, canonical_bytes
+from agentfp_audit.chain import ZEROS, Chain, hash_of, header_leaf, header_of, record_leaf, seal_of
 from agentfp_audit.errors import AuditError
+from agentfp_audit.merkle import Tree
 from agentfp_audit.signing import Signer
 
 try:
@@ -37,7 +40,7 @@ class AuditLog:
         fsync: wait for the disk after each write.
         rotate_bytes: a log that is longer is sealed and set aside, as ``NAME.FIRST_SEQ.jsonl``.
         anchor: takes the hash of the last record and its number, to keep them where the writer of the log cannot change them;
-            called at the end of each run and at each seal.
+            called at the end of each run and at each seal, on the thread that writes; an async one runs in a loop of its own.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class AuditLog:
         self._anchor = anchor
         self._file: int | None = None
         self._chain = Chain()
+        self._tree = Tree()
         self._first_seq = 0
         self._size = 0
         self._anchored = -1
@@ -75,11 +79,17 @@ class AuditLog:
         if self._file is None:
             self._open()
         before = self._chain.head, self._chain.seq
+        lines, leaves = [], []
         try:
-            self._append([self._chain.add(*entry) for entry in entries])
+            for entry in entries:
+                lines.append(self._chain.add(*entry))
+                leaves.append(record_leaf(self._chain.head))
+            self._append(lines)
         except BaseException:
             self._chain.head, self._chain.seq = before
             raise
+        for leaf in leaves:
+            self._tree.add(leaf)
         if self._rotate is not None and self._size > self._rotate:
             self.seal()
             self.path.rename(self.path.with_name(f"{self.path.stem}.{self._first_seq:0{DIGITS}d}{self.path.suffix}"))
@@ -87,18 +97,19 @@ class AuditLog:
     def anchor(self) -> None:
         """Give the hash of the last record away, if it is new."""
         if self._anchor is not None and self._chain.seq != self._anchored and self._chain.seq:
-            self._anchor(self._chain.head, self._chain.seq - 1)
+            kept = self._anchor(self._chain.head, self._chain.seq - 1)
+            if isinstance(kept, Awaitable):
+                anyio.run(_awaited, kept)
             self._anchored = self._chain.seq
 
     def seal(self) -> None:
         """End the segment and close the file. A log without records since it was opened is sealed, too."""
         if self._file is None:
             return
-        text = seal_line(self._chain.head, self._first_seq, self._chain.seq - self._first_seq, None)
+        seal = seal_of(self._chain.head, self._first_seq, self._chain.seq - self._first_seq, self._tree.root())
         if self._signer is not None:
-            signature = {"algorithm": self._signer.algorithm, "value": self._signer.sign(canonical_bytes(json.loads(text)))}
-            text = seal_line(self._chain.head, self._first_seq, self._chain.seq - self._first_seq, signature)
-        self._append([text])
+            seal["signature"] = {"algorithm": self._signer.algorithm, "value": self._signer.sign(canonical_bytes(seal))}
+        self._append([canonical(seal)])
         self.release()
         self.anchor()
 
@@ -133,7 +144,10 @@ class AuditLog:
                     raise AuditError(f"another process writes to the log {str(self.path)!r}; give each its own, as with {{pid}}") from error
             self._go_on()
             self._first_seq = self._chain.seq
-            self._append([header_line(self._chain.head, self._first_seq, time.time_ns(), LIBRARY)])
+            header = header_of(self._chain.head, self._first_seq, time.time_ns(), LIBRARY)
+            self._append([canonical(header)])
+            self._tree = Tree()
+            self._tree.add(header_leaf(header))
         except BaseException:
             self.release()
             raise
@@ -158,6 +172,10 @@ class AuditLog:
         if aside:
             with aside[-1].open("rb") as file:
                 self._chain = _chain_after(_last_line(file.fileno(), aside[-1].stat().st_size), aside[-1])
+
+
+async def _awaited(kept: Awaitable[Any]) -> None:
+    await kept
 
 
 def _chain_after(line: bytes, path: Path) -> Chain:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Any, Protocol
+
+from agentfp_audit.canonical import canonical_bytes
 
 INSTALL = "pip install 'agentfp-audit[ed25519]'"
 
@@ -127,6 +129,23 @@ class Ed25519Checker:
         except (InvalidSignature, ValueError):
             return False
         return True
+
+
+def wrong_signature(seal: dict[str, Any], checker: Checker) -> str | None:
+    """What is wrong with the signature of a seal; None where it is one of this key.
+
+    Args:
+        seal: the seal with its signature, as the log has it.
+        checker: the key's.
+    """
+    signature = seal.get("signature")
+    if not isinstance(signature, dict) or not isinstance(signature.get("value"), str):
+        return "a seal without a signature"
+    if signature.get("algorithm") != checker.algorithm:
+        return f"a signature by {signature.get('algorithm')!r}, and the key is for {checker.algorithm!r}"
+    if not checker.fits(canonical_bytes({name: value for name, value in seal.items() if name != "signature"}), signature["value"]):
+        return "a signature that is not of this key and seal"
+    return None
 
 
 def _check_installed() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentfp_audit.canonical import NAME, canonical_bytes
-from agentfp_audit.chain import ALGORITHM, FORMAT, GAP, GENESIS, ZEROS, hash_of
-from agentfp_audit.signing import Checker
+from agentfp_audit.canonical import NAME
+from agentfp_audit.chain import ALGORITHM, FORMAT, GAP, GENESIS, ZEROS, hash_of, header_leaf, record_leaf
+from agentfp_audit.merkle import Tree
+from agentfp_audit.signing import Checker, wrong_signature
 
 SAYS = (
     "The chain shows that the log is whole and unchanged in itself, not who wrote it: compare final_hash with one that was kept elsewhere."
 )
+SEAL_FIELDS = {"final_hash", "first_seq", "merkle_root", "record_count", "signature"}
 LONGEST_LINE = 64 * 1024 * 1024
 
 
@@ -67,6 +69,7 @@ class _State:
     open: bool = False
     first_seq: int = 0
     count: int = 0
+    tree: Tree = field(default_factory=Tree)
     signed: int = 0
     runs: int = 0
     lost: int = 0
@@ -102,6 +105,11 @@ class _State:
             raise _BrokenError(f"a segment that begins at {first_seq} does not go on from the record before, {self.seq - 1}", first_seq)
         self.first, self.open, self.torn = False, True, False
         self.first_seq, self.count = first_seq, 0
+        self.tree = Tree()
+        try:
+            self.tree.add(header_leaf(data))
+        except ValueError as error:
+            raise _BrokenError(f"a header that cannot be hashed: {error}") from error
 
     def record(self, data: dict[str, Any]) -> None:
         if not self.open:
@@ -117,6 +125,7 @@ class _State:
         if not fits:
             raise _BrokenError(f"record {self.seq} was changed: its hash is of something else", self.seq)
         self.head, self.seq, self.count, self.checked = data["hash"], self.seq + 1, self.count + 1, self.checked + 1
+        self.tree.add(record_leaf(self.head))
         if data.get("event_type") == GENESIS:
             self.runs += 1
         elif data.get("event_type") == GAP and isinstance(data.get("payload"), dict) and isinstance(data["payload"].get("count"), int):
@@ -130,22 +139,15 @@ class _State:
             raise _BrokenError(f"the seal is of {sealed}, and here are {self.count} from {self.first_seq} on", self.seq)
         if data.get("final_hash") != self.head:
             raise _BrokenError("the seal is of another last record", self.seq - 1 if self.count else None)
-        if unknown := data.keys() - {"final_hash", "first_seq", "record_count", "signature"}:
+        if data.get("merkle_root") != self.tree.root().hex():
+            raise _BrokenError("the seal's root is not that of this header and these records: the header was changed, or the seal")
+        if unknown := data.keys() - SEAL_FIELDS:
             raise _BrokenError(f"a seal with fields that are none of it: {', '.join(sorted(unknown))}", self.seq)
-        self._signature(data)
+        if self.check is not None:
+            if wrong := wrong_signature(data, self.check):
+                raise _BrokenError(wrong, self.seq)
+            self.signed += 1
         self.open = False
-
-    def _signature(self, data: dict[str, Any]) -> None:
-        if self.check is None:
-            return
-        signature = data.get("signature")
-        if not isinstance(signature, dict) or not isinstance(signature.get("value"), str):
-            raise _BrokenError("a seal without a signature", self.seq)
-        if signature.get("algorithm") != self.check.algorithm:
-            raise _BrokenError(f"a signature by {signature.get('algorithm')!r}, and the key is for {self.check.algorithm!r}", self.seq)
-        if not self.check.fits(canonical_bytes({key: value for key, value in data.items() if key != "signature"}), signature["value"]):
-            raise _BrokenError("a signature that is not of this key and seal", self.seq)
-        self.signed += 1
 
 
 def verify_audit(

@@ -55,6 +55,20 @@ def rehashed(record: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "hash": hashlib.sha256(canonical(rest).encode()).hexdigest()}
 
 
+def tree_hash(leaves: list[bytes]) -> bytes:
+    """The tree as RFC 6962, 2.1 defines it, word by word."""
+    if len(leaves) == 1:
+        return hashlib.sha256(b"\x00" + leaves[0]).digest()
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return hashlib.sha256(b"\x01" + tree_hash(leaves[:split]) + tree_hash(leaves[split:])).digest()
+
+
+def root_over(header: dict[str, Any], records: list[dict[str, Any]]) -> str:
+    return tree_hash([canonical(header).encode(), *(bytes.fromhex(record["hash"]) for record in records)]).hex()
+
+
 def changed(path: Path, change: Callable[[list[dict[str, Any]]], Any]) -> Path:
     """A copy of a log in which the lines were changed; line 0 is the header, record 7 is line 8."""
     lines = lines_of(path)

@@ -98,6 +98,19 @@ async def test_the_last_hash_is_given_away(tmp_path: Path) -> None:
     assert verify_audit(tmp_path / "audit.jsonl", final_hash=kept[-1][0], sealed=True).checked == kept[-1][1] + 1
 
 
+async def test_an_anchor_may_wait(tmp_path: Path) -> None:
+    kept: list[tuple[str, int]] = []
+
+    async def away(hash: str, seq: int) -> None:
+        await anyio.sleep(0.001)
+        kept.append((hash, seq))
+
+    subject = agent(Audit(path=tmp_path / "audit.jsonl", anchor=away))
+    await subject.run("x")
+    await subject.shutdown()
+    assert verify_audit(tmp_path / "audit.jsonl", final_hash=kept[-1][0], sealed=True).checked == kept[-1][1] + 1
+
+
 async def test_an_anchor_that_fails_breaks_nothing(tmp_path: Path) -> None:
     def away(hash: str, seq: int) -> None:
         raise RuntimeError("no net")

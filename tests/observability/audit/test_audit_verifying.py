@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfp_audit import canonical, verify_audit
-from tests.observability.audit.logs import changed, lines_of, log_of, rehashed, write
+from tests.observability.audit.logs import changed, lines_of, log_of, rehashed, root_over, write
 
 Lines = list[dict[str, Any]]
 
@@ -103,14 +103,25 @@ def test_segments_must_go_on_from_one_another(log: Path, tmp_path: Path) -> None
 
     def segment(name: str, part: Lines) -> Path:
         head, first = part[0]["prev_hash"], part[0]["seq"]
-        seal = {"final_hash": part[-1]["hash"], "first_seq": first, "record_count": len(part)}
-        return write(tmp_path / name, [{**lines[0], "chain_head": head, "first_seq": first}, *part, seal])
+        header = {**lines[0], "chain_head": head, "first_seq": first}
+        seal = {"final_hash": part[-1]["hash"], "first_seq": first, "record_count": len(part), "merkle_root": root_over(header, part)}
+        return write(tmp_path / name, [header, *part, seal])
 
     one, two, three = segment("1.jsonl", records[:5]), segment("2.jsonl", records[5:9]), segment("3.jsonl", records[9:])
     assert verify_audit([one, two, three]).checked == len(records)
     assert verify_audit(two).checked == 4  # a later segment alone
     assert verify_audit([one, three]).broken_at == 9
     assert verify_audit([one, three, two]).broken_at == 9
+
+
+def test_no_change_of_a_header_goes_unnoticed(log: Path) -> None:
+    raw = log.read_bytes()
+    copy = log.with_name("header.jsonl")
+    for place in range(raw.index(b"\n")):
+        mutated = bytearray(raw)
+        mutated[place] ^= 1
+        copy.write_bytes(mutated)
+        assert not verify_audit(copy, sealed=True), place
 
 
 def test_no_change_of_one_bit_or_one_record_goes_unnoticed(log: Path) -> None:
