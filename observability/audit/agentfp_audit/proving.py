@@ -48,11 +48,11 @@ class AuditProof:
         """
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ProofError(f"this is no proof of a record: its format is not {FORMAT!r}; make one with agentfp audit prove")
-        record, path, seal = data.get("record"), data.get("path"), data.get("seal")
-        whole = isinstance(record, dict) and isinstance(seal, dict) and isinstance(path, list) and all(isinstance(one, str) for one in path)
-        if not whole or data.keys() != {"format", "record", "path", "seal"}:
-            raise ProofError("this proof is not whole: it needs a record, a path and a seal, and nothing else")
-        return cls(record, tuple(path), seal)
+        match data:
+            case {"record": dict(record), "path": list(path), "seal": dict(seal), **others} if others.keys() == {"format"}:
+                if all(isinstance(one, str) for one in path):
+                    return cls(record, tuple(path), seal)
+        raise ProofError("this proof is not whole: it needs a record, a path and a seal, and nothing else")
 
 
 @dataclass(frozen=True, slots=True)
