@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from agentfp_evidence.normalise import MOST_DIGITS
 from agentfp_evidence.reading import Node
 from agentfp_evidence.sources import Source
 
@@ -67,8 +68,8 @@ class Rows:
 
 
 def is_number(value: Any) -> bool:
-    """Whether JSON data is a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) < 1e300
+    """Whether JSON data is a number that can be reckoned with."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) < 10**MOST_DIGITS
 
 
 def rows_of(source: Source, *, records: bool = False) -> Iterator[Rows]:

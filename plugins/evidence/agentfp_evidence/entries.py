@@ -185,7 +185,9 @@ def _of_moment(moment: Moment, start: int, end: int) -> list[Entry]:
     found: list[Entry] = []
     whole = moment.clock is None
     for year, month, day in moment.dates:
-        if day is None:
+        if moment.impossible and not moment.has_real_date:  # systems write 0000-00-00 for none
+            found.append(Entry(impossible_key(year, month, day), start, end))
+        elif day is None:
             found.append(Entry(f"M:{year:04}-{month:02}", start, end))
         elif year is None:
             found.append(Entry(f"D:{month:02}-{day:02}", start, end))
@@ -203,6 +205,11 @@ def _of_moment(moment: Moment, start: int, end: int) -> list[Entry]:
         if moment.loose and hour + 12 < 24:
             found.append(Entry(f"t:{hour + 12:02}:{minute:02}", start, end, part=True))
     return found
+
+
+def impossible_key(year: int | None, month: int, day: int | None) -> str:
+    """The key of a date that no calendar has."""
+    return f"x:{year}-{month}-{day}"
 
 
 def size_unit(letters: str) -> Unit | None:

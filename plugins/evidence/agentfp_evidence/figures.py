@@ -71,7 +71,7 @@ class FiguresFacet:
     def _carry(self, value: float, key: str, source: Source, node: Node) -> None:
         if len(self.carried) >= MAX_CARRIED:
             self.truncated = True
-        else:
+        elif is_number(value):
             self.carried.append((value, key, source, node))
 
 
@@ -91,6 +91,8 @@ class Figures:
         try:
             wanted = float(number)
         except ValueError:
+            return None
+        if not is_number(wanted):
             return None
         decimals = len(number.partition(".")[2])
         for derived in self._carried():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from agentfp_evidence.entries import address_of, digits_of, hex_of
+from agentfp_evidence.entries import address_of, digits_of, hex_of, impossible_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.moments import MONTHS, Moment
 from agentfp_evidence.normalise import canonical_number
@@ -209,7 +209,7 @@ def _find_phone(table: Table, raw: str) -> Verdict | None:
         if near:
             return supported("part", [p for d in near for p in table.find(f"p:{d}")])
     pieces = re.findall(r"\d{3,}", raw)
-    found = [table.find(f"n:{int(p)}") for p in pieces]
+    found = [table.find(f"n:{p.lstrip('0') or 0}") for p in pieces]
     if len(pieces) <= 2 and found and all(found) and len(digits) < 9:
         return supported("part", [p for postings in found for p in postings[:1]])
     return None
@@ -218,6 +218,9 @@ def _find_phone(table: Table, raw: str) -> Verdict | None:
 def find_moment(table: Table, moment: Moment) -> Verdict | None:
     """A date or a clock time that stands somewhere, in any spelling, whole or as a part of a timestamp."""
     if moment.impossible:  # what no clock shows may be hours and minutes that something took
+        written = [posting for date in moment.dates for posting in table.find(impossible_key(*date))]
+        if written:
+            return supported("exact", written)
         return unsupported("weak" if not moment.dates and moment.clock is not None and moment.clock[1] < 60 else "strong", "impossible")
     found: list[Posting] = []
     how = "exact"

@@ -80,6 +80,16 @@ class Moment:
     loose: bool = False
     impossible: bool = False
 
+    @property
+    def is_like_a_date(self) -> bool:
+        """Whether its numbers could be those of a date, though the calendar may not have it: no code of three groups of digits."""
+        return any(month <= 12 and (day or 0) <= 31 for _, month, day in self.dates)
+
+    @property
+    def has_real_date(self) -> bool:
+        """Whether the calendar has its dates."""
+        return any(_is_date(year, month, day or 1) for year, month, day in self.dates)
+
 
 def moments_of(kind: str, match: re.Match[str]) -> list[Moment]:
     """The moments that a match of one of this module's patterns states: two for a range of days.
@@ -139,7 +149,7 @@ def _dated(dates: list[tuple[int | None, int, int]], clock: tuple[int, int, int 
 
 def _is_date(year: int | None, month: int, day: int) -> bool:
     try:
-        datetime.date(year or 2024, month, day)  # a leap year, for want of another
+        datetime.date(2024 if year is None else year, month, day)  # a leap year, for want of another
     except ValueError:
         return False
     return True

@@ -17,6 +17,8 @@ _RATIO = re.compile(r"[0-9]{1,2}/[0-9]{1,2}")
 _GLUED = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?)[-/]?[a-z]{1,5}(?:/[a-z]{1,5})?")
 _DIGITS = re.compile(r"[0-9]")
 MAX_EXACT_DIGITS = 15
+MOST_DIGITS = 60
+"""Of a number that is reckoned with; what has more, or is larger, is compared as it is written."""
 """Longer numbers are serials: compared as written."""
 
 

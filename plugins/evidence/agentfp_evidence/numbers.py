@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
-from agentfp_evidence.normalise import canonical_number
+from agentfp_evidence.normalise import MOST_DIGITS, canonical_number
 from agentfp_evidence.units import Unit, is_money, unit_of
 
 _BODY = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}"
     r"|\d{1,3}(?:'\d{3})+(?:[.,]\d+)?|\d{1,3}(?: \d{3})+(?:,\d+)?(?![\d:])|\d+(?:[.,]\d+)?"
 )
-NUMBER = re.compile(rf"(?P<body>{_BODY})(?P<exp>[eE][-+]?\d{{1,3}}(?!\w)|\s?[x\u00d7]\s?10\^[-+]?\d{{1,3}})?")
+NUMBER = re.compile(rf"(?P<body>{_BODY})(?P<exp>[eE][-+]?[0-5]?\d(?!\w)|\s?[x\u00d7]\s?10\^[-+]?[0-5]?\d(?!\w))?")
 _PREFIX = re.compile(r"(?:(?<![A-Za-z])(?:US\$|USD|EUR|GBP|CHF|JPY|CAD|AUD|INR)|[$€£¥₹])\s?$")
 _TAIL = re.compile(r"( ?[-\u2010]?)(%|°[CF]|[€£¥₹$]|(?:[^\W\d_]|[µμ])+(?:/(?:[^\W\d_])+)?)")
 _HEDGE = re.compile(
@@ -104,7 +104,7 @@ def number_at(text: str, at: int) -> Number | None:
         at: index of the first digit.
     """
     match = NUMBER.match(text, at)
-    if match is None:
+    if match is None or match.end("body") - at > MOST_DIGITS:
         return None
     body, exponent = match["body"], match["exp"] or ""
     if " " in body and _list_of_numbers(text, at, body):

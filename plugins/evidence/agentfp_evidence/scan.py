@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from agentfp_evidence import moments
 from agentfp_evidence.moments import Moment, moments_of
+from agentfp_evidence.normalise import MOST_DIGITS
 from agentfp_evidence.numbers import Number, number_at, ordinal_end
 from agentfp_evidence.units import unit_of
 
@@ -78,7 +79,7 @@ _MASTER = re.compile(
 _HAS_DIGIT = re.compile(r"\d")
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _COMPOUND = re.compile(r"[^\W_]+(?:[-_./:][^\W_]+)+")
-_NUMERIC_TOKEN = re.compile(r"\d+(?:[.,']\d+)*(?:e[-+]?\d+)?", re.IGNORECASE)
+_NUMERIC_TOKEN = re.compile(r"\d+(?:[.,']\d+)*(?:e[-+]?[0-5]?\d)?", re.IGNORECASE)
 _RANGE = re.compile(r"(\d[\d.,]*[^\W\d_]{0,3})-([$€£]?)(\d[\d.,]*)([^\W\d_]{0,5})")
 _WORD_AND_NUMBER = re.compile(r"(?:mid|pre|post|early|late|top|under|over|sub|non|ca)-(\d+)", re.IGNORECASE)
 _NUMBER_AND_WORD = re.compile(r"(\d+(?:[.,]\d+)*)(?:er|te[rnsm]?|fach)?-([^\W\d_]{1,12})(?:-[^\W\d_]+)*")
@@ -155,7 +156,7 @@ def scan(
             yield Mention("duration", start, at, Number((str(minutes),), 0, 3, unit_of("min"), "min", False, start, at))
         else:
             found = moments_of(kind, match)
-            if kind == "num" and found[0].impossible and _TWO_DIGIT_YEAR.fullmatch(match[0]):
+            if kind == "num" and found[0].impossible and (_TWO_DIGIT_YEAR.fullmatch(match[0]) or not found[0].is_like_a_date):
                 yield Mention("version", start, at)
             else:
                 yield Mention("moment", start, at, moments=found)
@@ -172,6 +173,8 @@ def _is_plain_word(kind: str, match: re.Match[str]) -> bool:
 def _token(text: str, token: str, start: int) -> tuple[list[Mention], int]:
     """What a token with digits is, and where to read on."""
     end = start + len(token)
+    if len(token) > MOST_DIGITS and token[0].isdigit():
+        return [Mention("identifier", start, end)], end
     if _NUMERIC_TOKEN.fullmatch(token):
         if token.count(".") >= 2 and "," not in token and not all(len(part) == 3 for part in token.split(".")[1:]):
             return [Mention("version" if token.count(".") < 3 else "identifier", start, end)], end

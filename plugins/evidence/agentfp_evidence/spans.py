@@ -7,8 +7,9 @@ import datetime
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from agentfp_evidence.columns import rows_of
+from agentfp_evidence.columns import is_number, rows_of
 from agentfp_evidence.context import NUMBER_WORDS
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting, places
@@ -105,8 +106,8 @@ class Spans:
         else:
             self._of_key(leaf.key, leaf.value)
 
-    def _of_key(self, key: str, value: object) -> None:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and float(value).is_integer():
+    def _of_key(self, key: str, value: Any) -> None:
+        if is_number(value) and float(value).is_integer():
             words = words_of_key(key)
             for word in words:
                 if word in _KEYS:

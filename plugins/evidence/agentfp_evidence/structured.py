@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pydantic
 
+from agentfp_evidence.columns import is_number
 from agentfp_evidence.normalise import canonical_number
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.reading import Node
@@ -157,7 +158,9 @@ def _key(stack: list[list[Any]]) -> str:
     return next((frame[1] for frame in reversed(stack) if frame[0]), "")
 
 
-def _number(token: str, start: int, end: int, key: str) -> Number:
+def _number(token: str, start: int, end: int, key: str) -> Number | None:
+    if not is_number(float(token)):
+        return None
     plain = format(float(token), "f") if "e" in token.lower() else token
     decimals = len(plain.partition(".")[2])
     digits = sum(c.isdigit() for c in token)

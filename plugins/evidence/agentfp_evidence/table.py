@@ -88,6 +88,8 @@ class Table:
                 self._add_text(source, leaf)
             elif is_number(leaf.value):
                 self._add_number(source, leaf)
+            elif isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
+                self._put(f"i:{leaf.value}".lower(), Posting(source, leaf.node))
         if source.ground == "evidence":
             self._unread.append(source)
 

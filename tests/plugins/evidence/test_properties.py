@@ -18,6 +18,18 @@ days = st.dates().map(lambda d: d.isoformat())
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 leaves = st.one_of(codes, numbers, days, texts)
 rows = st.lists(st.fixed_dictionaries({"id": codes, "price": numbers, "day": days, "note": texts}), min_size=1, max_size=6)
+ODD = r"""
+0 1 7 12 31 99 1990 2026 0000 0000-00-00 0000-01-01 9999-12-31 2026-02-30 2026-W53-7 8504.40.90 1/0 0/0 3/4 10-20 5xx 10k 1.5M 2bn 0% 0x
+1e59 1e60 1e309 1E+99 x10^80 NaN -Infinity 1,234.56 1.234,56 1'000 00:00 24:00 25:61 23:59:60 ٣ ½ ²
+. , - / : T Z + % $ € = ( ) | --- # h min kg days weeks months ago later before of total average each per from to between
+January Mai Monday pm Uhr two hundred dozen half { } [ ] " \
+"""
+PIECES = [*ODD.split(), "\n", " ", "9" * 70, "9" * 400, "5" * 4_500, "1." + "0" * 80]
+odd_texts = st.lists(st.sampled_from(PIECES).flatmap(lambda piece: st.sampled_from([piece, f"{piece} "])), max_size=25).map("".join)
+odd_numbers = st.sampled_from([0, -1, 1e308, -0.0, 1e-320, 2**63, 10**30, 1e61, 10**400, True, None])
+odd_data = st.recursive(
+    odd_texts | odd_numbers, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(odd_texts, inner, max_size=3), max_leaves=6
+)
 PROFILES = ("standard", "lexical", "strict")
 
 
@@ -47,6 +59,28 @@ def test_spans_give_the_text_and_the_report_is_json(profile: str, answer: str, d
     for value in report.values:
         assert report.answer[value.start : value.end] == value.text != ""
     assert json.loads(json.dumps(report.to_json()))["standing"] == report.standing
+
+
+@given(odd_texts, odd_texts, odd_data)
+@settings(max_examples=200, deadline=None)
+def test_whatever_stands_there_it_is_judged(said: str, answer: str, data: Any) -> None:
+    judge(answer, [{"role": "system", "content": said}, result(data), {"role": "user", "content": said}])
+    judge(f"{said} {answer}", [{"role": "tool", "tool_call_id": "c1", "content": said}])
+
+
+@pytest.mark.parametrize(
+    ("data", "answer", "unsupported"),
+    [
+        ({"hs": "8504.40.90"}, "Code 8504.40.90, not 8504.40.80.", ("8504.40.80",)),
+        ({"closed": "0000-00-00", "opened": "2026-02-03"}, "Opened in February, closed 0000-00-00, two days later.", None),
+        ({"end": "9999-12-31"}, "It ends 9999-12-31, three months after that.", None),
+        ({"size": 1e308}, "That is 1e+308, not 1e+309.", ("1e+309",)),
+        ({"id": "9" * 70}, "No. " + "9" * 70 + ", not " + "9" * 69 + "8.", ("9" * 69 + "8",)),
+    ],
+)
+def test_what_only_looks_like_a_date_or_a_number(data: Any, answer: str, unsupported: tuple[str, ...] | None) -> None:
+    report = judge(answer, [result(data)])
+    assert unsupported in (None, report.unsupported), report.values
 
 
 @given(texts)
