@@ -24,7 +24,7 @@ TITLES = word_list("titles")
 COMPANY_FORMS = word_list("company_forms")
 PARTICLES = word_list("particles")
 FUNCTION_WORDS = word_list("function_words")
-STOP_WORDS = {language: word_list(f"stop_words_{language}") for language in ("en", "de", "fr")}
+STOP_WORDS = {language: word_list(f"stop_words_{language}") for language in ("en", "de", "fr", "es", "it", "pt", "nl")}
 _ENDINGS = (
     ("ies", ("y",)), ("ied", ("y",)), ("ing", ("", "e")), ("ed", ("", "e")), ("es", ("", "e")), ("s", ("",)), ("ly", ("", "le")),
     ("er", ("", "e")), ("ers", ("", "e")), ("able", ("", "e")), ("ible", ("", "e")), ("ness", ("",)), ("ment", ("",)),
@@ -94,7 +94,7 @@ def _bases(word: str, depth: int) -> set[str]:
 
 
 def language_of(words: list[str]) -> str:
-    """The language of some folded words: ``en``, ``de`` or ``fr``; English where nothing tells.
+    """The language of some folded words: a key of :data:`STOP_WORDS`; English where nothing tells.
 
     Args:
         words: folded words of a text, in order.

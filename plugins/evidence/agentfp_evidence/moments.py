@@ -1,4 +1,4 @@
-"""The grammar of dates and clock times: ISO, prose in English, German and French, numeric in both orders, 12 and 24 hours."""
+"""The grammar of dates and clock times: ISO, prose in seven languages, numeric in both orders, 12 and 24 hours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 import re
 from dataclasses import dataclass
 
-_NAMES = [
+_NAMES = (
     "january jan januar jänner janvier janv",
     "february feb februar février fevrier févr",
     "march mar märz maerz mrz mars",
@@ -19,14 +19,32 @@ _NAMES = [
     "october oct oktober okt octobre",
     "november nov novembre",
     "december dec dezember dez décembre decembre déc",
-]
-MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
+)
+_NEVER_CAPITAL = (
+    "enero gennaio janeiro januari",
+    "febrero febbraio fevereiro februari",
+    "marzo março maart",
+    "abril aprile",
+    "mayo maggio maio mei",
+    "junio giugno junho",
+    "julio luglio julho",
+    "agosto augustus",
+    "septiembre setiembre settembre setembro",
+    "octubre ottobre outubro",
+    "noviembre novembro",
+    "diciembre dicembre dezembro",
+)
+"""Of languages that write months small: with a capital some of them are given names."""
+CAPITAL_MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
+MONTHS = CAPITAL_MONTHS | {name: number for number, names in enumerate(_NEVER_CAPITAL, 1) for name in names.split()}
 WEEKDAYS = {
     name: day
     for day, names in enumerate(
         (
-            "monday mon montag lundi", "tuesday tue tues dienstag mardi", "wednesday wed mittwoch mercredi", ("thursday thu thur thurs "
-            "donnerstag jeudi"), "friday fri freitag vendredi", "saturday sat samstag sonnabend samedi", "sunday sun sonntag dimanche",
+            "monday mon montag lundi lunes lunedì maandag", "tuesday tue tues dienstag mardi martes martedì dinsdag",
+            "wednesday wed mittwoch mercredi miércoles mercoledì woensdag",
+            "thursday thu thur thurs donnerstag jeudi jueves giovedì donderdag", "friday fri freitag vendredi viernes venerdì vrijdag",
+            "saturday sat samstag sonnabend samedi sábado sabato zaterdag", "sunday sun sonntag dimanche domingo domenica zondag",
         )
     )
     for name in names.split()
@@ -36,23 +54,24 @@ _DAY = r"\d{1,2}"
 _YEAR = r"(?:1[6-9]|20|21)\d\d(?!\d)"
 _TH = r"(?:st|nd|rd|th)?"
 _GERMAN_BEFORE = "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in ("am", "vom", "bis", "zum", "ab", "den", "dem", "und", "seit")) + ")"
-_TO = r"(?:\s?-\s?|\s(?:to|through|until|and|bis(?:\szum)?|und|au|et)\s(?:the\s|den\s)?)"
+_TO = r"(?:\s?-\s?|\s(?:to|through|until|and|bis(?:\szum)?|und|au|et|al?|y|e|en|tot)\s(?:the\s|den\s)?)"
+_OF = r"(?:\s(?:of|del?|di))?"
 ISO = (
     r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
     r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
 )
 STAMP = r"(?P<stamp>(?<![\w-])(?:19|20)\d{6}T\d{4}(?:\d{2})?Z?(?!\w))"
 MONTH_DAY = (
-    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})\s{{1,2}}(?P<mdd>{_DAY}){_TH}"
+    rf"(?P<md>(?<![^\W_])(?P<mdm>{_MONTH})[^\S\n]{{1,2}}(?P<mdd>{_DAY}){_TH}"
     rf"(?:\s?-\s?(?P<mdd2>{_DAY}){_TH}|\s(?:to|through|until)\s(?P<mdd3>{_DAY}){_TH}(?![\w:%])"
     r"(?!\s(?!(?:and|or|for|at|in|with|from|is|are|was|were|but|as)\b)[^\W\d_]))?"
     rf"(?!\w|[:.,]\d)(?:,?\s(?P<mdy>{_YEAR})|(?=\s\d{{2}}:\d{{2}}:\d{{2}}\s(?:[A-Z]{{3,4}}\s)?(?P<mdl>{_YEAR})))?)"
 )
 DAY_MONTH = (
-    rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er)(?:{_TO}(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
-    rf"(?:\sof)?\s(?P<dmm>{_MONTH})(?:,?\s(?P<dmy>{_YEAR}))?)"
+    rf"(?P<dm>(?<![\w.,:-])(?P<dmd>{_DAY})(?:{_TH}|\.|er|o)(?:{_TO}(?P<dmd2>{_DAY})(?:{_TH}|\.))?"
+    rf"{_OF}\s(?P<dmm>{_MONTH})(?:,?{_OF}\s(?P<dmy>{_YEAR}))?)"
 )
-MONTH_YEAR = rf"(?P<my>(?<![^\W_])(?P<mym>{_MONTH}),?\s(?P<myy>{_YEAR}))"
+MONTH_YEAR = rf"(?P<my>(?<![^\W_])(?P<mym>{_MONTH}),?{_OF}\s(?P<myy>{_YEAR}))"
 NUMERIC = (
     rf"(?P<num>(?<![\w.,/:-])(?:(?P<nd>{_DAY})\.(?P<nm>{_DAY})\.(?P<ny>\d{{4}}|\d{{2}}(?!\d))|(?P<sa>{_DAY})/(?P<sb>{_DAY})/(?P<sy>\d{{4}}|\d{{2}})"
     rf"|(?P<yy>\d{{4}})[/.](?P<ym>\d{{2}})[/.](?P<yd>\d{{2}})|{_GERMAN_BEFORE}(?P<pd>\d{{2}})\.(?P<pm>\d{{2}})\.)(?![\w/]|[.,-]\d))"

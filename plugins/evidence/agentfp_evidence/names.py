@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agentfp_evidence.fold import fold_word
 from agentfp_evidence.index import MAX_CARRIERS, Posting
 from agentfp_evidence.lexicon import COMPANY_FORMS, FUNCTION_WORDS, PARTICLES, TITLES, is_common, is_given_name, word_list
-from agentfp_evidence.moments import MONTHS, WEEKDAYS
+from agentfp_evidence.moments import CAPITAL_MONTHS, WEEKDAYS
 from agentfp_evidence.scan import Word
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import unit_of
@@ -140,7 +140,7 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         table: the evidence.
         text: the answer, folded.
         span: the words.
-        language: ``en``, ``de`` or ``fr``.
+        language: as :func:`language_of` gives it.
     """
     words = [w for w in span.words if w.text.lower() not in PARTICLES]
     titled = False
@@ -230,7 +230,7 @@ def _is_labelled_name(words: list[Word], held: list[list[Posting]], strangers: l
 
 def _is_given(word: Word) -> bool:
     folded = fold_word(word.text)
-    if len(folded) < 3 or word.text.isupper() or folded in MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
+    if len(folded) < 3 or word.text.isupper() or folded in CAPITAL_MONTHS or folded in WEEKDAYS or folded in FUNCTION_WORDS:
         return False
     return is_given_name(folded)
 
@@ -263,7 +263,7 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
     if (
         len(folded) < 3
         or text.isupper()
-        or folded in MONTHS
+        or folded in CAPITAL_MONTHS
         or folded in WEEKDAYS
         or folded in COMPANY_FORMS
         or folded in FUNCTION_WORDS
@@ -277,7 +277,7 @@ def _is_name_word(word: Word, language: str, opens: bool) -> bool:
         if all(len(p) < 3 or is_common(p) for p in pieces):
             return False
         return not opens or len(folded) > 3
-    if language == "fr":
+    if language != "de":
         return not opens or _is_given(word)
     return True
 

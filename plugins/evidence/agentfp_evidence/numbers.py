@@ -34,6 +34,10 @@ _ENDING = re.compile(r"[^\W\d_]{1,3}")
 _ORDINAL = frozenset({"st", "nd", "rd", "th", "er", "re", "e", "ème", "te", "ten", "ter"})
 
 
+_POINTED = frozenset({"de", "es", "it", "pt", "nl"})
+"""Languages that write a point between thousands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number of a text.
@@ -183,8 +187,8 @@ def in_language(number: Number, language: str) -> Number:
 
     Args:
         number: a number with its possible readings.
-        language: ``de`` or ``fr``; English is how numbers are read anyway.
+        language: of the text; English is how numbers are read anyway.
     """
-    if language == "de" and len(number.readings) == 2 and "." in number.readings[0]:
+    if language in _POINTED and len(number.readings) == 2 and "." in number.readings[0]:
         return replace(number, readings=number.readings[::-1], decimals=0)
     return number

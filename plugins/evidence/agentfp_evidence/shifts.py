@@ -20,7 +20,7 @@ from agentfp_evidence.verdict import Verdict, supported, unverifiable
 _WORDY = "|".join(NUMBER_WORDS)
 _COUNTED = re.compile(
     rf"\b(?P<n>\d{{1,3}}|an?|one|einen?|une?|{_WORDY})[ -](?:(?:calendar|business|more|full|extra)[ -])?"
-    rf"(?P<unit>days?|weeks?|nights?|tagen?|tage?|wochen?|jours?|semaines?)\b",
+    rf"(?P<unit>days?|weeks?|nights?|tagen?|tage?|wochen?|jours?|semaines?|d[ií]as?|semanas?|giorn[io]|settiman[ae]|dag(?:en)?|weken)\b",
     re.IGNORECASE,
 )
 _NEXT = re.compile(

@@ -44,28 +44,32 @@ _SAID = re.compile(
     + "|".join(NUMBER_WORDS)
     + r")[ -](?:(?:(?P<work>business|working)|calendar|full|more)[ -])?"
     + r"(?P<unit>days?|werktagen?|werktage|nights?|weeks?|months?|years?|tagen?|tage|n\u00e4chten?"
-    + r"|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?)\b",
+    + r"|wochen?|monate?n?|jahre?n?|jours?|nuits?|semaines?|mois|ans?"
+    + r"|d[ií]as?|semanas?|mes(?:es)?|a[ñn]os?|giorn[io]|settiman[ae]|mes[ie]|ann[io]|dag(?:en)?|weken|maand(?:en)?|ja(?:ar|ren))\b",
     re.IGNORECASE,
 )
 _MONTHLY = re.compile(
     r"\b(?:monthly|a month|per month|every month|each month|instal\w*|monatlich\w*|raten?|mensuel\w*|par mois)\b", re.IGNORECASE
 )
 _BACK = re.compile(
-    r"\b(?:before|notice|earlier|ago|prior|until|cancel\w*|latest|by|since|began|begins?|started|starts?|from|vor|bis|seit|ab|avant|depuis)\b",
+    r"\b(?:before|notice|earlier|ago|prior|until|cancel\w*|latest|by|since|began|begins?|started|starts?|from|vor|bis|seit|ab|avant|depuis"
+    r"|antes|hasta|desde|hace|prima|fino|da|fa|antes|até|desde|há|vóór|tot|sinds|geleden)\b",
     re.IGNORECASE,
 )
 _TERM = re.compile(
     r"\b(?:ends?|ending|until|till|to|through|due|deadline|expir\w*|valid|starts?|begins?|from|after|before|within|later|notice|last|return\w*"
     r"|check-?(?:out|in)|ready|arriv\w*|deliver\w*|next|follow\w*|renew\w*|cancel\w*|latest|overdue|by|back|then|again|bis|fällig|ab|nach|vor"
-    r"|spätestens|kündig\w*|endet|beginnt|jusqu\w*|échéance|avant|après|partir|fin)\b",
+    r"|spätestens|kündig\w*|endet|beginnt|jusqu\w*|échéance|avant|après|partir|fin"
+    r"|hasta|vence\w*|válid\w*|antes|después|entrega\w*|lleg\w*|fino|entro|scad\w*|dopo|prima|até|depois|prazo|tot|verval\w*|uiterlijk|na|voor)\b",
     re.IGNORECASE,
 )
 """Words of a date that is reckoned from a length that only the results hold."""
 _TERM_REACH = 120
-_DAYS = {"d": 1, "n": 1, "t": 1, "j": 1, "w": 7, "s": 7}
+_DAY = 86_400
 _WORKING_BEHIND = re.compile(r" ouvr(?:\u00e9|able)s?\b", re.IGNORECASE)
 _WEEKDAYS = re.compile(r"(?:week|working|business|work)[ -]?days?|werktage?|arbeitstage?|jours ouvr\u00e9s", re.IGNORECASE)
 _MOST_WORKING_DAYS = 60
+_NIGHTS = frozenset({"night", "nights", "n\u00e4chte", "nuits", "noches", "notti", "noites", "nachten"})
 _SATURDAY = 5
 _KEYS = {
     "day": ("d", 1), "days": ("d", 1), "night": ("d", 1), "nights": ("d", 1), "week": ("d", 7), "weeks": ("d", 7),
@@ -134,11 +138,10 @@ def _said(text: str) -> Iterator[tuple[tuple[str, int], str]]:
 
 
 def _span(unit: str, count: int) -> tuple[str, int]:
-    if unit.startswith(("month", "monat", "mois")):
-        return "m", count
-    if unit.startswith(("year", "jahr", "an")):
-        return "m", 12 * count
-    return "d", count * _DAYS[unit[0]]
+    known = unit_of(unit)
+    if known is None:  # nights, and working days
+        return "d", count
+    return ("m", int(count * known.factor)) if known.dimension == "months" else ("d", int(count * known.factor / _DAY))
 
 
 def find_end(
@@ -277,7 +280,8 @@ def _unit_called(words: str) -> str | None:
     called = words.lower().strip(" *_:")
     if _WEEKDAYS.fullmatch(called):
         return "weekday"
-    return {"night": "d", "nights": "d", "n\u00e4chte": "d", "nuits": "d", "days": "d", "tage": "d", "jours": "d"}.get(called)
+    unit = unit_of(called)
+    return "d" if called in _NIGHTS or (unit is not None and unit.dimension == "time" and unit.factor == _DAY) else None
 
 
 def _lengths(a: datetime.date, b: datetime.date, unit: str) -> set[int]:

@@ -23,6 +23,7 @@ LEAVE = {
 LABS_REF = [{"test": "LDL", "value": 138, "ref": "<130"}, {"test": "HDL", "value": 52, "ref": ">40"}]
 TRAINS = [{"zug": "IC 7", "preis": 39.99}, {"zug": "IC 9", "preis": 27.99}]
 SEATS = {"people": [{"who": "senior", "n": 1, "price": 14.0}, {"who": "children", "n": 2, "ages": [9, 14], "price": 9.5}]}
+PERMIT = {"hoy": "2026-06-03", "desde": "2024-07-01", "hasta": "2026-06-30", "tarifa": 1240.5, "moneda": "EUR"}
 SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "2025-03-06"}
 
 
@@ -48,6 +49,12 @@ SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "
         (SEATS, "- 1 senior x $14 = $14\n- 2 children (9 and 14) x $9.50 = $19\n- Total: $33", "$33", "$35"),
         ({"due": 24, "paid": 7}, "7 of 24 are paid, so 17 left.", "17", "15"),
         (SHIPPED, "It was picked up on March 2 and arrives March 6, so it takes four days.", "four", "nine"),
+        (PERMIT, "Válido del 1 de julio de 2024 al 30 de junio de 2026, quedan 27 días.", "30 de junio", "20 de junio"),
+        (PERMIT, "Válido hasta el martes, 30 de junio de 2026: quedan 27 días.", "27 días", "22 días"),
+        (PERMIT, "La tarifa es de 1.240,50 € al año, hasta junio de 2026.", "1.240,50", "1.204,50"),
+        (PERMIT, "Valido dal 1º luglio 2024 al 30 giugno 2026, martedì: 1.240,50 €.", "1º luglio", "7º luglio"),
+        (PERMIT, "É válido até 30 de junho de 2026, custa 1.240,50 €.", "30 de junho", "20 de junho"),
+        (PERMIT, "Geldig tot dinsdag 30 juni 2026, nog 27 dagen, voor 1.240,50 euro.", "27 dagen", "22 dagen"),
         ("3 failed, 1,204 passed in 48.31s", "3 tests failed and 1,204 passed, in about 48 seconds.", "1,204", "1,240"),
     ],
 )
