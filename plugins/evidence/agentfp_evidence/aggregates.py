@@ -145,7 +145,8 @@ def find_aggregate(aggregates: Aggregates, number: Number, text: str) -> Verdict
     posting = Posting(best.source, best.node)
     derivation = f"{number.readings[0]} = {best.origin}"
     if significant(number) < _CERTAIN_DIGITS and risk > MAX_ACCIDENTS:
-        return unverifiable("coincidence", [posting], derivation) if called else None
+        listed = best.how == "sum" and speaks_of(label, words_of_key(best.keys.partition(" ")[0]))
+        return unverifiable("coincidence", [posting], derivation) if called or listed else None
     if risk > (_LOOSE if best.how in ("sum", "mean", "median") else NARROW_RISK):
         return None
     return supported(best.how, [posting], derivation)

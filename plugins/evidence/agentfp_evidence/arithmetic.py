@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agentfp_evidence.context import cells_above, is_labelled, same_noun, sentence_around
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.equations import equation, equation_without_remarks
+from agentfp_evidence.equations import EQUALS, equation, equation_without_remarks
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.operands import Operand, Worked, is_value, same_unit, worked
@@ -26,8 +26,8 @@ _NO_ACCIDENT = 3
 """Significant digits that one sum or difference which is to be expected does not have by accident."""
 _TELLING_DIGITS = 5
 """A number of so many digits is no product of two others by accident."""
+_POINTS = re.compile(r"pp|pps|ppt|ppts|pts?|points?|percentage|prozentpunkte?n?|punkte?n?|puntos?|punti|pontos?", re.IGNORECASE)
 _OF_ALL = re.compile(r"\b(?:new|whole|full|entire|round-trip|final) (?:fare|price|amount)\b[^.\n]{0,12}$", re.IGNORECASE)
-_RESULT = re.compile(r"=[\s*_]*[$€£]?$")
 _RATE = re.compile(
     r"[*_]*(?:\s[^\W\d_]+){0,4}\s?(?:/|per\b|each\b|apiece\b|an?\s(?=[^\W\d_])|pro\b|je\b|jeweils\b|par\b|chacun)", re.IGNORECASE
 )
@@ -35,7 +35,9 @@ _NOUN_BEHIND = re.compile(r"[*_]*[ -]([^\W\d_]{3,})")
 _RATE_NOUN = re.compile(r"[*_]*(?:\s[^\W\d_]+){0,4}?\s?(?:/|per|pro|je|par|a|each)\s?([^\W\d_]{3,})", re.IGNORECASE)
 
 
-def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]) -> Worked | None:
+def work_out(
+    text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand], unsure: Sequence[Operand] = ()
+) -> Worked | None:
     """How a number follows from the others of its answer.
 
     Args:
@@ -43,6 +45,7 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
         number: the number that stands nowhere.
         operands: the grounded numbers, in order.
         counts: further small numbers that may multiply: spelled out, or lengths of lists.
+        unsure: numbers that are not called unsupported, and could not be verified.
     """
     around = [o for o in operands if o.end <= number.start or o.start >= number.end]
     return (
@@ -57,6 +60,8 @@ def work_out(text: str, number: Number, operands: Sequence[Operand], counts: Seq
         or _share(text, number, around)
         or _product(text, number, around, counts)
         or _line_product(text, number, around)
+        or _points(text, number, [*around, *unsure])
+        or _basket(text, number, around, counts)
     )
 
 
@@ -106,7 +111,7 @@ def _total(text: str, number: Number, operands: list[Operand]) -> Worked | None:
     ways: list[list[Operand]] = []
     for same in _of_one_unit(operands, number):
         listed = [o for o in same if not _in_brackets(text, o)]
-        results = [o for o in same if _RESULT.search(text, max(0, o.start - 6), o.start)]
+        results = [o for o in same if EQUALS.search(text, max(0, o.start - 6), o.start)]
         ways += [same, listed, results, _last_of_lines(text, same), [o for o in same if o.is_sum], [o for o in same if not o.is_sum]]
     for chosen in [way for i, way in enumerate(ways) if way not in ways[:i]]:
         before = [o for o in chosen if o.end <= number.start][-_WINDOW:]
@@ -226,11 +231,12 @@ def _product(text: str, number: Number, operands: list[Operand], counts: Sequenc
     priced = [o for o in operands if same_unit(o, number) and is_money(o.unit)]
     total = is_labelled(text, number.start, number.end, "sum")
     more = is_labelled(text, number.start, number.end, "difference")
+    equals = EQUALS.search(text, max(0, number.start - 8), number.start) is not None
     for rate in [*rates, *(priced if total else ())]:
         beside = 0 <= rate.start - number.end < 40 and "(" in text[number.end : rate.start]
         for count in (*small, *counts):
             named = _counts_rate(text, count, rate)
-            called = (total or more or beside) and (number.digits >= 3 or is_money(number.unit))
+            called = (total or more or beside or equals) and (number.digits >= 3 or is_money(number.unit))
             if (called or named) and count is not rate and is_value(rate.value * count.value, number):
                 return worked("product", number, f"{count.value:g} x {rate.value:g}", [rate, count])
     for share in [o for o in operands if o.unit == PERCENT] if number.digits >= 3 else ():
@@ -264,6 +270,37 @@ def _line_product(text: str, number: Number, operands: list[Operand]) -> Worked 
             if one_priced and min(abs(a.value), abs(b.value)) != 1 and is_value(a.value * b.value, number):
                 return worked("product", number, f"{a.value:g} x {b.value:g}", [a, b])
     return None
+
+
+def _points(text: str, number: Number, operands: list[Operand]) -> Worked | None:
+    """Percentage points between two percentages of its line."""
+    if number.unit is not None or _POINTS.fullmatch(number.word) is None:
+        return None
+    first = text.rfind("\n", 0, number.start) + 1
+    shares = sorted((o for o in operands if o.unit is PERCENT and first <= o.start and o.end <= number.start), key=lambda o: o.start)
+    ways = _differences(shares[-2:])  # no other two are compared
+    return next((worked(how, number, written, used) for how, value, written, used in ways if is_value(value, number)), None)
+
+
+def _basket(text: str, number: Number, operands: list[Operand], counts: Sequence[Operand]) -> Worked | None:
+    """So many of each at its price, both in the sentence and in the same order: "48 an adult, 22 a child: two adults and a child 118"."""
+    if not is_money(number.unit) or significant(number) < _NO_ACCIDENT - 1:
+        return None
+    first, last = sentence_around(text, number.start, number.end)
+    near = [o for o in (*operands, *counts) if first <= o.start < last]
+    prices = [o for o in near if o.unit == number.unit and o.end <= number.start]
+    pieces = sorted((o for o in near if o.unit is None and 1 <= o.value <= 99 and o.value.is_integer()), key=lambda o: o.start)
+    for many in (2, 3):
+        for dear in _runs(prices, many):
+            for some in _runs(pieces, many):
+                if is_value(sum(p.value * c.value for p, c in zip(dear, some, strict=True)), number):
+                    written = " + ".join(f"{c.value:g} x {p.value:g}" for p, c in zip(dear, some, strict=True))
+                    return worked("product", number, written, [*dear, *some])
+    return None
+
+
+def _runs(operands: Sequence[Operand], many: int) -> list[Sequence[Operand]]:
+    return [operands[i : i + many] for i in range(max(0, len(operands) - _NEAR), len(operands) - many + 1)]
 
 
 def _counts_rate(text: str, count: Operand, rate: Operand) -> bool:

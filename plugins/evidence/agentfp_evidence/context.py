@@ -20,6 +20,7 @@ _BAR = re.compile(r"\|")
 LABELS = {
     "sum": re.compile(
         r"\b(?:total\w*|sum|sums|summed|combined|altogether|together|overall|in all|subtotal|gesamt\w*|summe\w*|insgesamt"
+        r"|suma|somma|soma|insieme|samen|totaal|totale|am?ounts? to|c[oa]me to|adds? to"
         r"|zusammen|totaux|somme|ensemble|costs?|comes to|coût\w*"
         r"|\w*kosten|refund\w*|charged?|spent|revenue|worth|brought in|adds? up|makes|making|umsatz|verbrauch\w*|used)\b",
         re.IGNORECASE,
@@ -29,13 +30,14 @@ LABELS = {
         r"|increase[ds]?|decrease[ds]?|rose|fell|grew"
         r"|drop\w*|gain\w*|net|rest\w*|verbleib\w*|bleib\w*|blieb\w*|übrig\w*|mehr|weniger|reste\w*|économi\w*|plus|moins|charged?|short\w*"
         r"|mehrkosten|free|frei\w*|libre\w*"
+        r"|diferencia|differenza|diferença|verschil|ahorr\w*|risparmi\w*|economiz\w*|bespa\w*|qued\w*|sobr\w+|falt\w+|riman\w*|más|menos|più|meer"
         r"|ahead|behind|cheaper|higher|lower|longer|shorter|margin|gap|profit|gewinn|bénéfice|growth|wachstum|croissance|up"
         r"|by|minus|back|zurück|leads?|gefallen|gesunken|gestiegen|sank|stieg|fallen|risen|baiss\w*|hauss\w*|augment\w*|diminu\w*)\b",
         re.IGNORECASE,
     ),
     "mean": re.compile(
         r"\b(?:average\w*|mean|avg|durchschnitt\w*|im schnitt|mittel\w*|moyenne\w*|typical\w*|median\w*"
-        r"|médiane)\b",
+        r"|médiane|promedio|gemiddeld\w*|in media|de media|em média)\b",
         re.IGNORECASE,
     ),
 }

@@ -60,6 +60,8 @@ _ANY_RISK = 10.0
 """No bound at all."""
 _PRODUCT = frozenset({"product"})
 _TELLING_DIGITS = 4
+_TELLING_PRICE = 5
+_MANY = 1_000
 _TELLING_BARE = 3
 _OTHER = re.compile(
     r"\b(?:remain\w*|left|rest|other|unused|free|off|without|tax\w*|vat|gross|net|incl\w*|markup|tip|service|surcharge|fee|discount\w*|rebate"
@@ -137,6 +139,10 @@ class Deriver:
             near = [term_of(o) for o in operands if o.end <= number.start][-_NEAR_BEFORE:]
             some = [term_of(o, counting=True) for o in guesses if o.end <= number.start][-_JUST_BEFORE:]
             found = reckon(number, some, _PRODUCT, near)
+            if found is not None:
+                return verdict_of(number, found)
+        if is_money(number.unit) and number.decimals > 0 and number.digits >= _TELLING_PRICE:
+            found = first_hit(number, _discounted(number, self._few_numbers()), max_risk=NARROW_RISK)
             if found is not None:
                 return verdict_of(number, found)
         everything = hows_said[-1] | {"difference"}
@@ -352,6 +358,21 @@ def _of_rows(number: Number, around: Around, compares: bool) -> Iterator[list[Re
             across.extend(r for name in shared for r in _between(mine[name], other[name]))
         yield across
         yield ends
+
+
+def _discounted(number: Number, few: Sequence[tuple[Term, tuple[str, ...]]]) -> Iterator[Result]:
+    """So many at a price, less or more a share in percent: 34 seats of 16.00 with a discount of 10 percent."""
+    pieces = [t for t, words in few if t.unit is None and t.value.is_integer() and 1 < t.value < _MANY and not speaks_of_money(words)]
+    prices = [
+        t for t, words in few if t.unit is not PERCENT and agree(t.unit, number.unit) and (t.unit is not None or speaks_of_money(words))
+    ]
+    shares = [t for t, _ in few if t.unit is PERCENT]
+    for price, share in itertools.product(prices, shares):
+        for count in pieces:
+            for sign in (-1, 1):
+                factor = 1 + sign * share.value / 100
+                written = f"{count.value:g} * {price.value:g} * {factor:g}"
+                yield Result("product", count.value * price.value * factor, written, (count, price, share))
 
 
 def _margins(terms: Sequence[Term]) -> Iterator[Result]:

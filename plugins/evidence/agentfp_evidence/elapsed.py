@@ -16,6 +16,7 @@ _STAMP = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?:T|\s|, )\s?(\d{2}):(\d{2}
 _MOST_STAMPS = 40
 _LINES_BEFORE = 2
 _FEW_GAPS = 4
+_FIRST = 2
 _DAY = 86_400
 
 
@@ -46,6 +47,10 @@ class Stamps:
         self._pending.clear()
 
 
+def _seconds(clock: tuple[int, int, int | None]) -> float:
+    return 3600.0 * clock[0] + 60 * clock[1] + (clock[2] or 0)
+
+
 def find_elapsed(stamps: Stamps, text: str, number: Number, sure: Sequence[Mention]) -> Verdict | None:
     """A length of time between moments, where there are so few of them that this is no accident.
 
@@ -70,9 +75,13 @@ def find_elapsed(stamps: Stamps, text: str, number: Number, sure: Sequence[Menti
     stamps.read()
     moments = [*stamps.served, *stamps.given] if len(stamps.served) <= _MOST_STAMPS else []
     said = {(h, m) for h, m, _ in clocks}
+    line = text.rfind("\n", 0, number.start) + 1
+    own = [m.moments[-1].clock for m in near if line <= m.start < number.start and m.moments[-1].clock is not None]
+    first_said = [m.moments[0].clock for m in sure if m.start < line and m.moments[0].clock is not None][:_FIRST]
     meant = [s for s in moments if (s.hour, s.minute) in said or s in stamps.given]
     rings: list[list[float]] = [
         [float((b - a) % _DAY) for a, b in itertools.permutations(seconds, 2)],
+        [abs(_seconds(a) - _seconds(b)) for a in own[-1:] for b in first_said],  # a list of when things came, and when they should have
         [abs((b - a).total_seconds()) for a, b in itertools.combinations(meant, 2)],
         [abs((b - a).total_seconds()) for a, b in itertools.pairwise(sorted(stamps.served))] if moments else [],
     ]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.operands import Operand, Worked, is_value, worked
+from agentfp_evidence.operands import CENTS, Operand, Worked, is_value, worked
 
 _SCALES = (10, 100, 1000, 1_000_000)
 """By which an equation may be off for the units that it does not write: per cent, per thousand, kilo."""
@@ -17,6 +17,8 @@ _OPERATOR = re.compile(
 )
 _OPERATOR_BEFORE = re.compile(r"[\d)*_]\s*[-+x\u00d7*/\u00f7]\s*[*_(]*(?:[$€£]|[A-Z]{3} )?$")
 """The equation begins before, with a number that stands nowhere."""
+EQUALS = re.compile(r"=[\s*_]*[$€£]?$")
+"""Before the number that an equation comes to."""
 _BRACKETS = re.compile(r"\([^()\n=]{1,30}\)")
 
 
@@ -53,8 +55,8 @@ def equation(text: str, number: Number, operands: Sequence[Operand]) -> Worked |
         if "\n" in near or len(near) > 60:
             continue
         linked = "=" in near or "(" in near or len(near) < 30
-        value = _evaluate(run)
-        if linked and value is not None and is_value(value, number):
+        values = [_evaluate(run), _evaluate(run, text)]
+        if linked and any(value is not None and is_value(value, number) for value in values):
             written = " ".join(f"{op} {o.value:g}" for op, o in run).strip("= ").strip()
             return worked("equation", number, written, [o for _, o in run])
     return None
@@ -103,17 +105,19 @@ def _chains(text: str, operands: Sequence[Operand]) -> Iterator[list[tuple[str, 
         yield run
 
 
-def _evaluate(run: list[tuple[str, Operand]]) -> float | None:
-    terms: list[float] = [run[0][1].value]
-    for op, operand in run[1:]:
-        if op == "+":
-            terms.append(operand.value)
+def _evaluate(run: list[tuple[str, Operand]], text: str = "") -> float | None:
+    """What a run gives; with the text, cents count as hundredths."""
+    terms: list[float] = []
+    for op, operand in run:
+        value = operand.value / 100 if text and CENTS.match(text, operand.end) else operand.value
+        if op in ("", "+"):
+            terms.append(value)
         elif op == "-":
-            terms.append(-abs(operand.value))
+            terms.append(-abs(value))
         elif op == "*":
-            terms[-1] *= operand.value
-        elif operand.value:
-            terms[-1] /= operand.value
+            terms[-1] *= value
+        elif value:
+            terms[-1] /= value
         else:
             return None
     return sum(terms)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from agentfp_evidence.lookup import find_identifier
-from agentfp_evidence.moments import WEEKDAYS
+from agentfp_evidence.moments import WEEKDAYS, Moment
 from agentfp_evidence.normalise import tokens
 from agentfp_evidence.options import EvidenceOptions
 from agentfp_evidence.scan import Mention
@@ -25,12 +26,21 @@ def weekdays_of(text: str, table: Table, mentions: Sequence[Mention]) -> Iterato
         table: the evidence, for the year of a date without one.
         mentions: what there is to judge.
     """
+    stated = [date for mention in mentions for moment in mention.moments for date in moment.dates]
+    years = {year for year, _, day in stated if year is not None and day is not None}
     for mention in mentions:
         if mention.kind == "moment" and mention.moments[0].dates:
             day = _WEEKDAY.search(text, max(0, mention.start - 14), mention.start)
             fits = weekday_fits(day[1].lower(), mention.moments[0], table) if day is not None else None
             if day is not None and fits is not None:
+                fits = fits or any(weekday_fits(day[1].lower(), dated, table) for dated in _in_years(mention.moments[0], years))
                 yield "weekday", day.start(1), day.end(1), supported("calendar", ()) if fits else unsupported("strong", "calendar")
+
+
+def _in_years(moment: Moment, years: Collection[int]) -> Iterator[Moment]:
+    """A day without a year, in each of the years that the answer states of other days."""
+    for _, month, day in moment.dates if all(year is None for year, _, _ in moment.dates) else ():
+        yield from (replace(moment, dates=((year, month, day),)) for year in years)
 
 
 def shaped(text: str, table: Table, options: EvidenceOptions) -> Iterator[tuple[str, int, int, Verdict]]:

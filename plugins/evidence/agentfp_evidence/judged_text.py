@@ -14,7 +14,7 @@ from agentfp_evidence.comparing import Comparer
 from agentfp_evidence.context import gives_advice, is_threshold, sentence_around
 from agentfp_evidence.counting import find_allowance, find_count, list_lengths
 from agentfp_evidence.deriving import Deriver
-from agentfp_evidence.equations import contradicts, equation
+from agentfp_evidence.equations import EQUALS, contradicts, equation
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.in_words import shaped, weekdays_of
 from agentfp_evidence.index import Posting, places
@@ -87,6 +87,8 @@ class JudgedText:
         self._language = "en"
         self._counts: list[Operand] | None = None
         self._words: list[Word] = []
+        self._unproven = False
+        """Whether others may follow from numbers that are only unproven: those are flagged, and what follows from them is not again."""
         self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
         """Where the values that stand in the evidence stand there, by their place in the text."""
 
@@ -264,6 +266,18 @@ class JudgedText:
             judged[i] = (judged[i][0], found)
         if restated:
             left = self._work_all_out(judged, left, counts)
+        if self._grade(judged, left):
+            self._unproven = True
+            rest = [i for i in left if judged[i][1].how != "unproven"]
+            self._work_all_out(judged, rest, counts)
+            self._unproven = False
+            for i in rest:
+                mention, verdict = judged[i]
+                if verdict.verdict == "supported":
+                    judged[i] = (mention, unverifiable("follows", (), verdict.derivation))
+
+    def _grade(self, judged: list[tuple[Mention, Verdict]], left: list[int]) -> bool:
+        """Say of what is left how grave it is; gives whether anything is only unproven, from which the rest may follow."""
         for i in left:
             number = judged[i][0].number
             if number is not None and number.unit == PERCENT and number.value == 100:
@@ -272,6 +286,7 @@ class JudgedText:
                 operands = self._operands(judged, i)
                 if is_announced(self._table, self._text, number, may_follow=self._deriver.may_follow(number, operands)):
                     judged[i] = (judged[i][0], replace(judged[i][1], severity="weak", how="unproven"))
+        return any(judged[i][1].how == "unproven" for i in left)
 
     def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
         """Work out what can be, twice where one result serves another; what is left then."""
@@ -312,7 +327,7 @@ class JudgedText:
             judged[at] = (mention, Verdict("supported", "duration", "between the times beside it"))
             return
         operands = self._operands(judged, at)
-        worked = work_out(self._text, mention.number, operands, counts)
+        worked = work_out(self._text, mention.number, operands, counts, self._operands(judged, at, "unverifiable"))
         if worked is not None:
             judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
             return
@@ -329,11 +344,12 @@ class JudgedText:
             for m, v in judged
             if m.number is not None
             and m is not mention
-            and v.severity == "weak"
+            and (v.severity == "weak" or v.verdict == "unverifiable")
             and m.number.readings[0].isdigit()
             and m.number.digits <= 3
         ]
-        if found is None and guesses and significant(mention.number) >= _TELLING:
+        written_out = EQUALS.search(self._text, max(0, mention.number.start - 8), mention.number.start) is not None
+        if found is None and guesses and (written_out or significant(mention.number) >= _TELLING):
             written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
             found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
         if found is None and written_factor(self._text, mention.number, operands):
@@ -350,13 +366,13 @@ class JudgedText:
         moments = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
         return [moment.clock[:2] for moment in moments if moment.clock is not None]
 
-    def _operands(self, judged: list[tuple[Mention, Verdict]], at: int) -> list[Operand]:
-        """The grounded numbers around a place in the list."""
+    def _operands(self, judged: list[tuple[Mention, Verdict]], at: int, verdict: str = "supported") -> list[Operand]:
+        """The numbers around a place in the list that are grounded, or have another verdict."""
         found = []
         for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
-            if v.verdict == "supported" and m.number is not None:
+            if m.number is not None and (v.verdict == verdict or (self._unproven and v.how == "unproven")):
                 found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, _adds_up(v)))
-            elif v.verdict == "supported" and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
+            elif v.verdict == verdict and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
                 found.append(Operand(60 * int(race[1]) + float(race[2]), unit_of("s"), m.start, m.end, v.sources))
         return with_units_of_wholes(self._text, found)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from agentfp_evidence.context import LABELS, label_around, same_noun, sentence_around
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
-from agentfp_evidence.operands import Operand
+from agentfp_evidence.operands import CENTS, Operand
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, agree, convertible, is_money
 from agentfp_evidence.verdict import Verdict
@@ -41,7 +41,6 @@ _BARE_CELL = re.compile(r"(?<=\|)[\s*]*(\d{1,3})[\s*]*(?=\|)")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _OF_NOUN = re.compile(r"[*_]*\s(?:of|der|des|du|de la|von)\s(?:the\s|your\s|all\s|total\s)*([^\W\d_]{3,})", re.IGNORECASE)
 _EACH_REACH = 40
-_CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|rappen)\b", re.IGNORECASE)
 _OUT_OF = re.compile(r"[*_]*\s?(?:of|out of|von|sur|/)\s?[*_]*")
 _TO_GO = re.compile(r"[*_]*(?:\s[^\W\d_]+)?\s(?:to go|left|remaining|offen|restant\w*)\b")
 _AT = re.compile(r"[^\d\n.;|]{0,25}?\s?(?:\b(?:at|for|zu|je|\u00e0|times|mal|fois)|x|\u00d7)[\s*_]*")
@@ -220,7 +219,7 @@ def _so_many_at(text: str, number: Number, operands: Sequence[Operand]) -> Itera
     line = text.rfind("\n", 0, number.start) + 1
     before = [o for o in operands if line <= o.start < number.start]
     for count, price in itertools.pairwise(before[-_JUST_BEFORE:]):
-        in_cents = price.unit is None and _CENTS.match(text, price.end) is not None
+        in_cents = price.unit is None and CENTS.match(text, price.end) is not None
         worth = price.value / 100 if in_cents else price.value
         if (
             (in_cents or price.unit is number.unit)

@@ -53,6 +53,8 @@ class Worked:
     sources: tuple[ValueSource, ...]
 
 
+CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|c\u00e9ntimos?|centesimi|pence|rappen)\b", re.IGNORECASE)
+"""Behind an amount in hundredths of a currency."""
 _OF_WHOLE = re.compile(
     r"[*_]*\s(?:out\s)?(?:of|von|sur|de)\s(?:your\s|the\s|its\s|an?\s|Ihren\s|deinen\s|den\s|vos\s|les\s)?[*_]*[$\u20ac\u00a3]?",
     re.IGNORECASE,

@@ -66,6 +66,7 @@ _TERM = re.compile(
 """Words of a date that is reckoned from a length that only the results hold."""
 _TERM_REACH = 120
 _DAY = 86_400
+_AUTUMN, _SPRING = 9, 4
 _WORKING_BEHIND = re.compile(r" ouvr(?:\u00e9|able)s?\b", re.IGNORECASE)
 _WEEKDAYS = re.compile(r"(?:week|working|business|work)[ -]?days?|werktage?|arbeitstage?|jours ouvr\u00e9s", re.IGNORECASE)
 _MOST_WORKING_DAYS = 60
@@ -166,12 +167,13 @@ def find_end(
     everything = {**spans.all(), **own} if any(_TERM.search(text[-_TERM_REACH:]) for text in said) else own
     back = any(_BACK.search(text) for text in said)
     for year, month, day in moment.dates:
-        for y in [year] if year is not None else [y for y in table.years if table.is_usual_year(y)]:
+        usual = [*(y for y in table.years if table.is_usual_year(y)), *(start.year for start in beside), *_next_year(beside, month)]
+        for y in [year] if year is not None else dict.fromkeys(usual):
             try:
                 date = datetime.date(y, month, day or 0)
             except ValueError:
                 continue
-            tries = [(beside, own, False)] if beside else []
+            tries = [(beside, own, False), (beside, own, True)] if beside else []
             tries += [(bases, lengths, loosely) for lengths in (own, everything) for loosely in (False, True)]
             for starts, lengths, loosely in tries:
                 found = _ends_near(date, starts, lengths, loosely, back)
@@ -184,6 +186,11 @@ def find_end(
             if series:
                 return supported("shifted", table.find(f"d:{series[0].isoformat()}"), f"{date} is whole months after {series[0]}")
     return None
+
+
+def _next_year(starts: Sequence[datetime.date], month: int) -> Iterator[int]:
+    """The year that a month without one is in, where a term runs past New Year."""
+    yield from (start.year + 1 for start in starts if start.month >= _AUTUMN and month <= _SPRING)
 
 
 def _ends_near(
@@ -253,9 +260,9 @@ def time_from_dates(
     for a, b in itertools.combinations(dict.fromkeys(beside), 2):
         if round(number.value) in _lengths(a, b, unit):
             return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")
-    today = [] if beside else [datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:") and _is_given(table, k)]
+    today = [datetime.date.fromisoformat(k[2:]) for k in table.values if k.startswith("d:") and _is_given(table, k)]
     if len(today) == 1:  # how long it is from now
-        gaps = {gap: (today[0], b) for b in stated if b != today[0] for gap in _lengths(today[0], b, unit)}
+        gaps = {gap: (today[0], b) for b in (beside or stated) if b != today[0] for gap in _lengths(today[0], b, unit)}
         if round(number.value) in gaps and len([g for g in gaps if number.value / 2 <= g <= 2 * number.value]) <= _MAX_GAPS:
             a, b = gaps[round(number.value)]
             return supported("duration", table.find(f"d:{a.isoformat()}"), f"{min(a, b)} to {max(a, b)}")

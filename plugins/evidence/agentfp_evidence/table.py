@@ -17,7 +17,7 @@ from agentfp_evidence.text_tables import apart
 from agentfp_evidence.units import Unit, unit_of_key
 
 _PLAIN_KEY = re.compile(r"[a-z_]+|[a-z][a-z0-9_]*_[a-z0-9_]*")
-_KEY_CODE = re.compile(r"(?<![a-z0-9])[a-z]+\d+(?![a-z0-9])")
+_KEY_CODE = re.compile(r"(?<![a-z0-9])(?:[a-z]+\d+|\d+[a-z]+)(?![a-z0-9])")
 _KEY_DATA = re.compile(r"\d{4}")
 """A key of so many digits names an entity, as ``card_77310`` does."""
 _KEY_NUMBER = re.compile(r"_(\d{1,3})[a-z]?(?=_|$)")

@@ -28,9 +28,9 @@ TOO_FAR = frozenset(
         "gym-membership-freeze",  # two months that are named, never counted
         "caisse-de-vin",  # six bottles less five percent, in one step
         "wind-park",  # the mean of all rows but one
-        "public-tender",  # a tax rate that everybody knows, and the amount with it
-        "customs-parcel",  # a percentage of a value that stands nowhere in the answer
-        "wine-order",  # what a rule saves, by a count that nobody states
+        "warehouse-cycle-count",  # what is missing, times a price that stands elsewhere
+        "hr-parental-leave",  # a year after a birth, as a rule has it
+        "crypto-tax-lots",  # what a sale takes of the second lot
     }
 )
 """Honest answers with a strong finding: what is worked out there takes more steps than the check follows."""
