@@ -19,9 +19,9 @@ MOST_DIGITS = 3
 _LEAST_NUMBERS = 2
 _ROUND_DIGITS = 2
 _RECKONED = re.compile(
-    r"[\u2248~=\u2192\u00d7]|\b(?:works? out|worked out|makes?|making|gives?|giving|i\.e\.|that(?:'s| is| means)|per|each|every|rate|ratio"
+    r"[\u2248~=\u2192\u00d7]|\b(?:works? out|worked out|makes?|making|gives?|giving|i\.e|that(?:'s| is| means)|per|each|every|rate|ratio"
     r"|share|margin|percent\w*|points?|covers?|lasts?|would|estimat\w*|equivalent|twice|double|half|third|quarter|threshold"
-    r"|ergibt|macht|entspricht|also|d\.h\.|pro|je|anteil|quote|w\u00e4re[n]?|soit|donc|par|taux|part|serait)\b",
+    r"|ergibt|macht|entspricht|also|d\.h|pro|je|anteil|quote|w\u00e4re[n]?|soit|donc|par|taux|part|serait)\b",
     re.IGNORECASE,
 )
 _ADVISED = re.compile(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from agentfp_evidence.entries import words_of_key
+from agentfp_evidence.index import Posting
 from agentfp_evidence.lexicon import word_list
 from agentfp_evidence.moments import MONTHS, WEEKDAYS
 
@@ -277,3 +279,15 @@ def same_noun(a: str, b: str) -> bool:
         return True
     shared = min(len(a), len(b))
     return shared >= 3 and abs(len(a) - len(b)) <= 2 and a[: max(3, shared - 1)] == b[: max(3, shared - 1)] and a[0] == b[0]
+
+
+def words_naming(posting: Posting) -> tuple[str, ...]:
+    """The words by which a result names a number: its key, or what stands before it on its line."""
+    node = posting.node
+    while node is not None:
+        node, key = node
+        if isinstance(key, str):
+            return words_of_key(key)
+    text = posting.source.text
+    line = text.rfind("\n", max(0, posting.start - 80), posting.start) + 1
+    return words_of_key(text[max(line, posting.start - 60) : posting.start])

@@ -8,10 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agentfp_evidence.columns import flat_numbers
-from agentfp_evidence.context import LABELS, cells_above, column_header, label_around, names_field, sentence_around, speaks_of_money
+from agentfp_evidence.context import (
+    LABELS,
+    cells_above,
+    column_header,
+    label_around,
+    names_field,
+    sentence_around,
+    speaks_of_money,
+    words_naming,
+)
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
+from agentfp_evidence.moments import MONTHS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.operands import Operand
 from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
@@ -51,6 +61,11 @@ _ROSE = re.compile(
     r"\b(?:rose|rise\w*|grew|grow\w*|gain\w*|increas\w*|more|higher|up|over|above|mehr|gestiegen|plus|hauss\w*|augment\w*)\b", re.IGNORECASE
 )
 _YEARLY = re.compile(r"\b(?:years?|yearly|annual\w*|jahr\w*|j\u00e4hrlich|ans?|ann\u00e9e)\b", re.IGNORECASE)
+_DAILY = re.compile(
+    r"\b(?:a day|per day|daily|each day|am tag|pro tag|t\u00e4glich|par jour|al d[i\u00ed]a|por d[i\u00ed]a|al giorno|per dag)\b",
+    re.IGNORECASE,
+)
+_MONTH_WORDS = ("month", "monat", "mois", "mes", "mese", "maand")
 _ROW = re.compile(r"(?m)^(?:\|\s*|[-*\u2022]\s+)[*_]*([^\W\d_][^|:\n*]{1,40}?)[*_]*\s*[|:][^\n]*$")
 _MOST_FIELDS = 5
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
@@ -247,6 +262,8 @@ class Deriver:
         counts = [term_of(c, counting=True) for c in self._counts if first <= c.start < last]
         if _YEARLY.search(self._text, first, last):
             counts.append(Term(12, None, name="months of a year", counting=True))
+        if _DAILY.search(self._text, first, last) and any(word in self._table.words for word in (*MONTHS, *_MONTH_WORDS)):
+            counts += [Term(days, None, name="days of a month", counting=True) for days in (30, 31)]
         named = self._named(first, last)
         if len({at for at, _ in named}) < 2:  # the sentence before may name what this one compares with
             begin = max(self._text.rfind("\n", 0, first) + 1, first - _PARAGRAPH)
@@ -315,7 +332,7 @@ class Deriver:
                 if not posting.part and value not in (0, 1):
                     keys = heads.get(value, ())
                     unit = posting.unit or next((u for key in keys if (u := unit_of_key(key)) is not None), None)
-                    words = (*_name(posting), *(w for key in keys for w in words_of_key(key)))
+                    words = (*words_naming(posting), *(w for key in keys for w in words_of_key(key)))
                     distinct.setdefault((value, unit), (Term(value, unit, (posting.where(),)), words))
                     if len(distinct) > _FEW:
                         break
@@ -400,18 +417,6 @@ def _columns(row: NamedRow) -> list[Term]:
     """The sums of the columns of a row."""
     flat = [flat_numbers(r) for r in row.rows.rows]
     return [Term(sum(n.get(name, 0.0) for n in flat), unit_of_key(name), name=f"sum of {name}") for name in row.numbers]
-
-
-def _name(posting: Posting) -> tuple[str, ...]:
-    """The words by which a result names a number: its key, or what stands before it on its line."""
-    node = posting.node
-    while node is not None:
-        node, key = node
-        if isinstance(key, str):
-            return words_of_key(key)
-    text = posting.source.text
-    line = text.rfind("\n", max(0, posting.start - 80), posting.start) + 1
-    return words_of_key(text[max(line, posting.start - 60) : posting.start])
 
 
 def of_row(row: NamedRow) -> list[Term]:

@@ -88,7 +88,7 @@ class JudgedText:
         self._counts: list[Operand] | None = None
         self._words: list[Word] = []
         self._unproven = False
-        """Whether others may follow from numbers that are only unproven: those are flagged, and what follows from them is not again."""
+        """Whether others may follow from weak findings: those are flagged, and what follows from them is not again."""
         self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
         """Where the values that stand in the evidence stand there, by their place in the text."""
 
@@ -215,7 +215,7 @@ class JudgedText:
             if is_threshold(text, number.start, mention.end):
                 return unverifiable("bound")
             found = find_ambiguous(table, number)
-            return found or unsupported(self._severity(number), "unit" if unit_differs(table, number) else "absent")
+            return found or unsupported(self._severity(number), "unit" if not number.hedged and unit_differs(table, number) else "absent")
         if mention.kind == "moment":
             fixed = self._is_version(mention)
             verdicts = [find_moment(table, m) or (None if fixed else self._shifted(m)) for m in mention.moments]
@@ -268,7 +268,7 @@ class JudgedText:
             left = self._work_all_out(judged, left, counts)
         if self._grade(judged, left):
             self._unproven = True
-            rest = [i for i in left if judged[i][1].how != "unproven"]
+            rest = [i for i in left if judged[i][1].severity == "strong"]
             self._work_all_out(judged, rest, counts)
             self._unproven = False
             for i in rest:
@@ -277,7 +277,7 @@ class JudgedText:
                     judged[i] = (mention, unverifiable("follows", (), verdict.derivation))
 
     def _grade(self, judged: list[tuple[Mention, Verdict]], left: list[int]) -> bool:
-        """Say of what is left how grave it is; gives whether anything is only unproven, from which the rest may follow."""
+        """Say of what is left how grave it is; gives whether a finding is weak, so that the rest may follow from it."""
         for i in left:
             number = judged[i][0].number
             if number is not None and number.unit == PERCENT and number.value == 100:
@@ -286,7 +286,7 @@ class JudgedText:
                 operands = self._operands(judged, i)
                 if is_announced(self._table, self._text, number, may_follow=self._deriver.may_follow(number, operands)):
                     judged[i] = (judged[i][0], replace(judged[i][1], severity="weak", how="unproven"))
-        return any(judged[i][1].how == "unproven" for i in left)
+        return any(judged[i][1].severity == "weak" for i in left)
 
     def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
         """Work out what can be, twice where one result serves another; what is left then."""
@@ -370,7 +370,7 @@ class JudgedText:
         """The numbers around a place in the list that are grounded, or have another verdict."""
         found = []
         for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
-            if m.number is not None and (v.verdict == verdict or (self._unproven and v.how == "unproven")):
+            if m.number is not None and (v.verdict == verdict or (self._unproven and v.severity == "weak")):
                 found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, _adds_up(v)))
             elif v.verdict == verdict and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
                 found.append(Operand(60 * int(race[1]) + float(race[2]), unit_of("s"), m.start, m.end, v.sources))

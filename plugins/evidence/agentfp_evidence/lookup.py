@@ -28,6 +28,7 @@ _FIRST_DAY = re.compile(
 )
 """The first of two days of one month: ``18. bis 22. Juli``."""
 _DAY = re.compile(r"(\d{2})\.(\d{2})\.")
+_SCORE = re.compile(r"(\d{1,3}):(\d{1,3})")
 _CENTS = re.compile(r"[ -]?(?:cents?|ct|centimes?|pence|p|rappen)\b", re.IGNORECASE)
 _LAST_DIGITS = re.compile(
     r"(?:ending(?: in| with)?|ends (?:in|with)|last (?:four|4)(?: digits)?(?: of| are| is|:)?|endet auf|endend auf"
@@ -119,7 +120,18 @@ def find_identifier(table: Table, raw: str) -> Verdict | None:
         held = table.find("n:" + glued["digits"].replace(",", ""))
         if held:
             return supported("exact", held)
-    return _put_together(table, token)
+    return _score(table, token) or _put_together(table, token)
+
+
+def _score(table: Table, token: str) -> Verdict | None:
+    """Two numbers of one row with a colon between: ``21:8``."""
+    sides = _SCORE.fullmatch(token)
+    if sides is None:
+        return None
+    mine, theirs = (table.find(f"n:{int(side)}") for side in sides.groups())
+    rows = {p.node[0] for p in theirs if p.node is not None}
+    held = [p for p in mine if p.node is not None and p.node[0] in rows]
+    return supported("part", held[:1]) if held else None
 
 
 def _put_together(table: Table, token: str) -> Verdict | None:

@@ -10,7 +10,8 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from agentfp_evidence.context import LABELS, label_around, same_noun, sentence_around
+from agentfp_evidence.context import LABELS, label_around, same_noun, sentence_around, words_naming
+from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import quantum_of, significant
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.operands import CENTS, Operand
@@ -74,7 +75,8 @@ def find_narrow(table: Table, text: str, number: Number, operands: Sequence[Oper
         _ends_of_line(text, number, operands),
         _heading(text, number, operands),
         _each(table, text, number, operands, counts),
-        _so_many_at(text, number, operands),
+        _so_many_at(text, number, operands, counts),
+        _shared_out(table, text, number, operands),
         _with_fee(table, text, number, operands, counts),
     ):
         if abs(value - abs(number.value)) <= _slack(number, how):
@@ -110,6 +112,27 @@ def _rate(
         beside = []
     for count in named or beside:
         yield "ratio", whole.value / count.value, f"{whole.value:g} / {count.value:g}", [whole, count]
+
+
+def _shared_out(table: Table, text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+    """An amount of the answer for each of as many as the conversation counts: "86.72 per pallet", of 14 pallets."""
+    per = _PER.match(text, number.end)
+    if per is None or significant(number) < _TELLING:
+        return
+    noun = per["noun"].lower()
+    counts = {value for value, posting in table.between(2, _MOST_SHARES) if value.is_integer() and _is_of(posting, noun)}
+    for count in counts if len(counts) <= _FEW else ():
+        for whole in operands:
+            if _alike(whole, number):
+                yield "ratio", whole.value / count, f"{whole.value:g} / {count:g}", [whole]
+
+
+def _is_of(posting: Posting, noun: str) -> bool:
+    """Whether a number of the conversation counts what a noun says: by its key, or by the word behind it."""
+    if posting.node is not None:
+        return any(same_noun(noun, word) for word in words_naming(posting))
+    behind = _COUNTED.match(posting.source.text, posting.end)
+    return behind is not None and same_noun(noun, behind[1].lower())
 
 
 def _counts(text: str, count: Operand, noun: str) -> bool:
@@ -212,12 +235,14 @@ def _row_product(text: str, number: Number, operands: Sequence[Operand]) -> Iter
             yield "product", count.value * prices[0].value, f"{count.value:g} x {prices[0].value:g}", [count, prices[0]]
 
 
-def _so_many_at(text: str, number: Number, operands: Sequence[Operand]) -> Iterator[tuple[str, float, str, list[Operand]]]:
+def _so_many_at(
+    text: str, number: Number, operands: Sequence[Operand], counts: Sequence[Operand]
+) -> Iterator[tuple[str, float, str, list[Operand]]]:
     """So many at so much, said right before: "7 GB at $4 each"."""
     if not is_money(number.unit):
         return
     line = text.rfind("\n", 0, number.start) + 1
-    before = [o for o in operands if line <= o.start < number.start]
+    before = sorted((o for o in (*operands, *counts) if line <= o.start < number.start), key=lambda o: o.start)
     for count, price in itertools.pairwise(before[-_JUST_BEFORE:]):
         in_cents = price.unit is None and CENTS.match(text, price.end) is not None
         worth = price.value / 100 if in_cents else price.value

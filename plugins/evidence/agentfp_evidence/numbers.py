@@ -20,7 +20,9 @@ _TAIL = re.compile(r"( ?[-\u2010]?)(%|°[CF]|[€£¥₹$]|(?:[^\W\d_]|[µμ])+(
 _HEDGE = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|over|under|more than|less than|at least|at most|up to"
     r"|close to|some"
-    r"|etwa|rund|circa|ca\.|knapp|über|fast|ungefähr|mehr als|environ|près de|plus de|autour de)|~|≈|<|>)\s?(?:of )?$",
+    r"|etwa|rund|circa|ca\.|knapp|über|fast|ungefähr|mehr als|environ|près de|plus de|autour de"
+    r"|un[oa]s|aproximadamente|alrededor de|cerca de|casi|más de|menos de|circa|quasi|oltre|più di|meno di|quase|mais de|ongeveer|bijna"
+    r"|meer dan|minder dan)|~|≈|<|>)\s?(?:of )?$",
     re.IGNORECASE,
 )
 _SCALES = {

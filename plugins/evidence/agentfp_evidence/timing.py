@@ -19,7 +19,7 @@ from agentfp_evidence.scan import Mention
 from agentfp_evidence.spans import as_seconds, clock_after, find_end, find_time, time_from_dates
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import unit_of
-from agentfp_evidence.verdict import Verdict
+from agentfp_evidence.verdict import Verdict, supported
 
 
 def reckon_time(
@@ -58,6 +58,10 @@ def reckon_time(
         passed = find_elapsed(ladder.stamps, text, length, sure)
         if passed is not None:
             return passed
+    if moment.clock is not None and not moment.dates and _MINUTES.match(text, mention.end):
+        seconds = ladder.table.find(f"n:{60 * moment.clock[0] + moment.clock[1]}")
+        if seconds and moment.clock[2] is None:
+            return supported("converted", seconds, f"{60 * moment.clock[0] + moment.clock[1]} s")
     summed = _summed_clock(text, mention, sure)
     if summed is not None:
         return summed
@@ -118,3 +122,5 @@ _CONTEXT = 160
 """Characters before the sentence that may say how long something lasts."""
 _BEFORE = 40
 _MAX_CLOCKS = 12
+_MINUTES = re.compile(r"\s?(?:m|min|mins|minutes?|minuten|minutos|minuti)\b")
+"""Behind minutes and seconds: ``2:11 min``."""

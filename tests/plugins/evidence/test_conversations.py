@@ -31,6 +31,10 @@ TOO_FAR = frozenset(
         "warehouse-cycle-count",  # what is missing, times a price that stands elsewhere
         "hr-parental-leave",  # a year after a birth, as a rule has it
         "crypto-tax-lots",  # what a sale takes of the second lot
+        "veterinary-dose",  # milligrams by milligrams in a millilitre
+        "data-until-month-end",  # a mean over days that nobody counts
+        "soup-for-ten",  # round amounts times a factor that is worked out itself
+        "berufungsfrist",  # two months, and the weekend behind them, among many dates
     }
 )
 """Honest answers with a strong finding: what is worked out there takes more steps than the check follows."""
