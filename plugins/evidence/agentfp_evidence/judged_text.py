@@ -6,22 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agentfp.transcripts import Severity
-from agentfp_evidence.aggregates import find_aggregate
-from agentfp_evidence.announced import is_announced
-from agentfp_evidence.arithmetic import work_out
-from agentfp_evidence.comparing import Comparer
-from agentfp_evidence.context import gives_advice, is_threshold, sentence_around
-from agentfp_evidence.counting import find_allowance, find_count, list_lengths
-from agentfp_evidence.deriving import Deriver
-from agentfp_evidence.equations import EQUALS, contradicts, equation
+from agentfp_evidence.context import gives_advice, is_threshold
+from agentfp_evidence.counting import find_count
 from agentfp_evidence.fold import fold, fold_word
 from agentfp_evidence.in_words import shaped, weekdays_of
 from agentfp_evidence.index import Posting, places
 from agentfp_evidence.ladder import Found, Ladder, find_in
 from agentfp_evidence.lexicon import language_of
 from agentfp_evidence.lookup import find_address, find_day, find_identifier, find_moment, find_number, unit_differs
-from agentfp_evidence.magnitudes import find_ambiguous, find_converted, find_magnitude, significant
+from agentfp_evidence.magnitudes import find_ambiguous, find_converted, find_magnitude
 from agentfp_evidence.masks import (
     code_blocks,
     is_basis,
@@ -32,40 +25,27 @@ from agentfp_evidence.masks import (
     stands_behind_standard,
 )
 from agentfp_evidence.moments import Moment
-from agentfp_evidence.named_rows import Named, find_named, find_remainder
 from agentfp_evidence.names import judge_name, name_spans
 from agentfp_evidence.narrow import find_narrow
 from agentfp_evidence.nearest import nearest_form, swapped
 from agentfp_evidence.numbers import Number, in_language
-from agentfp_evidence.operands import Operand, with_units_of_wholes, words_as_counts
 from agentfp_evidence.quotes import judge_quote, plain, quotes_in
 from agentfp_evidence.report import EvidenceValue
 from agentfp_evidence.scan import Mention, Word
-from agentfp_evidence.shifts import age, shifted, time_between, time_stated
+from agentfp_evidence.shifts import age, shifted, time_between
 from agentfp_evidence.spans import time_as_clock
 from agentfp_evidence.spelled import Spelled, is_measured, is_number_word, length_behind, spelled_in
 from agentfp_evidence.timing import reckon_time
 from agentfp_evidence.units import PERCENT, is_money, unit_of
 from agentfp_evidence.verdict import Verdict, supported, unsupported, unverifiable
-from agentfp_evidence.written import written_factor
+from agentfp_evidence.working_out import WorkingOut, is_same, is_version, left_over, operands_of, severity_of
 
 SMALL_WORD = 12
 """Up to here a number in words may be a turn of phrase."""
-MAX_WORKED_OUT = 120
-"""Values of one text for which a derivation is looked for; an honest answer leaves few to look at."""
 _COUNTED = frozenset({"number", "quantity", "money"})
 _MARKS = re.compile(r"[^\d.]|\.(?!\d)")
 _ZERO = re.compile(r"[-+$€£]?0(?!\d|[.,]\d|e-?\d)|[$€£]?0[.,]0+(?=\s?(?:%|[A-Z]{3}\b|[$€£]))|[$€£]0\.0+", re.IGNORECASE)
 """Nothing, as it is said; 0.0 of a measure is a reading."""
-_VERSION_LIKE = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
-_RACE_TIME = re.compile(r"(\d{1,3}):([0-5]\d\.\d{1,3})")
-"""Minutes, seconds and their fraction."""
-MAX_AROUND = 100
-"""Values before and behind one that it may be worked out from."""
-_TELLING = 3
-"""Significant digits of a number that an equation gives by no accident."""
-MAX_STEPS = 4
-"""Values worked out from values that are worked out themselves."""
 
 
 class JudgedText:
@@ -85,10 +65,7 @@ class JudgedText:
         self._original = original
         self._stated: set[tuple[int | None, int, int | None]] = set()
         self._language = "en"
-        self._counts: list[Operand] | None = None
         self._words: list[Word] = []
-        self._unproven = False
-        """Whether others may follow from weak findings: those are flagged, and what follows from them is not again."""
         self.postings: dict[tuple[int, int], tuple[Posting, ...]] = {}
         """Where the values that stand in the evidence stand there, by their place in the text."""
 
@@ -148,7 +125,7 @@ class JudgedText:
             return None
         number = Number((str(spelled.value),), 0, len(str(spelled.value)), unit, word, False, spelled.start, spelled.end + 1 + len(word))
         asked = [*judged, (Mention("number", number.start, number.end, number), unsupported("weak"))]
-        operands = self._operands(asked, len(judged))
+        operands = operands_of(self._text, asked, len(judged))
         found = (
             time_between(self._table, number)
             or find_converted(self._table, number)
@@ -170,7 +147,8 @@ class JudgedText:
         if self._language != "en":
             mentions = [m if m.number is None else replace(m, number=in_language(m.number, self._language)) for m in mentions]
         judged = [(m, self._first_look(m)) for m in mentions if not self._is_masked(m, numbering_here, code)]
-        self._second_look(judged)
+        if left_over(judged):
+            WorkingOut(self._ladder, self._text, words=self._words, language=self._language, restated=self._restated).run(judged)
         return judged
 
     def _is_masked(self, mention: Mention, numbers: frozenset[int], code: list[tuple[int, int]]) -> bool:
@@ -215,9 +193,11 @@ class JudgedText:
             if is_threshold(text, number.start, mention.end):
                 return unverifiable("bound")
             found = find_ambiguous(table, number)
-            return found or unsupported(self._severity(number), "unit" if not number.hedged and unit_differs(table, number) else "absent")
+            return found or unsupported(
+                severity_of(number, self._options), "unit" if not number.hedged and unit_differs(table, number) else "absent"
+            )
         if mention.kind == "moment":
-            fixed = self._is_version(mention)
+            fixed = is_version(text, mention, self._language)
             verdicts = [find_moment(table, m) or (None if fixed else self._shifted(m)) for m in mention.moments]
             bad = next((v for v in verdicts if v is None or v.verdict == "unsupported"), verdicts[0])
             if bad is not None:
@@ -230,151 +210,8 @@ class JudgedText:
             return unsupported("weak")
         return find_identifier(table, text[mention.start : mention.end]) or unsupported("strong")
 
-    def _is_version(self, mention: Mention) -> bool:
-        """Whether what reads as a date may as well be a version, from which nothing is reckoned."""
-        return self._language == "en" and _VERSION_LIKE.fullmatch(self._text, mention.start, mention.end) is not None
-
     def _shifted(self, moment: Moment) -> Verdict | None:
         return shifted(self._table, self._ladder.offsets, moment, self._stated)
-
-    def _second_look(self, judged: list[tuple[Mention, Verdict]]) -> None:
-        """Whether what is left follows from other values: of the results' rows, of the answer itself, of an earlier answer."""
-        left = [
-            i for i, (m, v) in enumerate(judged) if v.verdict == "unsupported" and (v.how in ("absent", "impossible") or _is_share(m, v))
-        ]
-        left = [i for i in left if judged[i][0].number is not None or judged[i][0].kind == "moment"]
-        left = left[:MAX_WORKED_OUT]
-        if not left:
-            return
-        for i in left:
-            mention = judged[i][0]
-            if mention.number is not None:
-                wrong = contradicts(self._text, mention.number, self._operands(judged, i))
-                if wrong is not None:
-                    judged[i] = (mention, Verdict("unsupported", "arithmetic", wrong, severity=self._severity(mention.number)))
-                    continue
-                found = self._counted(mention) or find_aggregate(self._ladder.aggregates, mention.number, self._text)
-                if found is not None:
-                    judged[i] = (mention, found)
-        self._counts = words_as_counts(self._words)
-        counts = [*self._counts, *list_lengths(self._table)]
-        self._deriver = Deriver(self._table, self._ladder.names, self._text, self._counts)
-        self._comparer = Comparer(self._text, self._deriver.around)
-        left = self._work_all_out(judged, left, counts)
-        restated = {i: found for i in left if (found := self._restated(judged[i][0])) is not None}
-        for i, found in restated.items():
-            judged[i] = (judged[i][0], found)
-        if restated:
-            left = self._work_all_out(judged, left, counts)
-        if self._grade(judged, left):
-            self._unproven = True
-            rest = [i for i in left if judged[i][1].severity == "strong"]
-            self._work_all_out(judged, rest, counts)
-            self._unproven = False
-            for i in rest:
-                mention, verdict = judged[i]
-                if verdict.verdict == "supported":
-                    judged[i] = (mention, unverifiable("follows", (), verdict.derivation))
-
-    def _grade(self, judged: list[tuple[Mention, Verdict]], left: list[int]) -> bool:
-        """Say of what is left how grave it is; gives whether a finding is weak, so that the rest may follow from it."""
-        for i in left:
-            number = judged[i][0].number
-            if number is not None and number.unit == PERCENT and number.value == 100:
-                judged[i] = (judged[i][0], unverifiable("idiom"))
-            elif number is not None and judged[i][1].severity == "strong" and self._options.profile != "strict":
-                operands = self._operands(judged, i)
-                if is_announced(self._table, self._text, number, may_follow=self._deriver.may_follow(number, operands)):
-                    judged[i] = (judged[i][0], replace(judged[i][1], severity="weak", how="unproven"))
-        return any(judged[i][1].severity == "weak" for i in left)
-
-    def _work_all_out(self, judged: list[tuple[Mention, Verdict]], left: list[int], counts: list[Operand]) -> list[int]:
-        """Work out what can be, twice where one result serves another; what is left then."""
-        for _ in range(MAX_STEPS):
-            before = left = [i for i in left if judged[i][1].verdict == "unsupported"]
-            for i in left:
-                self._work_out(judged, i, counts)
-            left = [i for i in left if judged[i][1].verdict == "unsupported"]
-            if left == before:
-                break
-        return left
-
-    def _counted(self, mention: Mention) -> Verdict | None:
-        number = mention.number
-        if number is None or not number.readings[0].isdigit() or len(number.readings[0]) > 4:
-            return None
-        end = mention.end
-        if number.unit is not None:
-            if len(number.word) < 4 or not number.word.isalpha():
-                return None
-            end = mention.end - len(number.word) - 1  # "4 meters" may be four devices
-        return find_count(self._table, self._text, mention.start, end, int(number.readings[0]), self._language)
-
-    def _work_out(self, judged: list[tuple[Mention, Verdict]], at: int, counts: list[Operand]) -> None:
-        mention, verdict = judged[at]
-        if verdict.verdict == "unsupported" and verdict.how != "arithmetic" and mention.kind in ("moment", "number", "duration"):
-            found = None if self._is_version(mention) else reckon_time(self._ladder, self._text, judged, at, self._operands(judged, at))
-            if found is not None:
-                judged[at] = (mention, found)
-                return
-        if verdict.verdict != "unsupported" or verdict.how == "arithmetic" or mention.number is None:
-            return
-        for other, said in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
-            if other is not mention and said.verdict == "supported" and said.derivation and _same(other, mention):
-                judged[at] = (mention, said)
-                return
-        if mention.number.unit is not None and time_stated(mention.number, self._clocks_beside(judged, mention)):
-            judged[at] = (mention, Verdict("supported", "duration", "between the times beside it"))
-            return
-        operands = self._operands(judged, at)
-        worked = work_out(self._text, mention.number, operands, counts, self._operands(judged, at, "unverifiable"))
-        if worked is not None:
-            judged[at] = (mention, Verdict("supported", worked.how, worked.derivation, worked.sources))
-            return
-        named = [
-            Named("i:" + self._text[m.start : m.end].lower(), m.start, m.end)
-            for m, v in judged
-            if m.kind == "identifier" and v.verdict == "supported" and m.end - m.start >= 4
-        ]
-        small = [o for o in operands if o.unit is None and 2 <= o.value <= 50 and o.value.is_integer()]
-        found = find_named(self._table, self._text, mention.number, named, [*small, *counts])
-        found = found or find_remainder(self._table, self._text, mention.number, operands)
-        guesses = [
-            Operand(m.number.value, None, m.start, m.end)
-            for m, v in judged
-            if m.number is not None
-            and m is not mention
-            and (v.severity == "weak" or v.verdict == "unverifiable")
-            and m.number.readings[0].isdigit()
-            and m.number.digits <= 3
-        ]
-        written_out = EQUALS.search(self._text, max(0, mention.number.start - 8), mention.number.start) is not None
-        if found is None and guesses and (written_out or significant(mention.number) >= _TELLING):
-            written = equation(self._text, mention.number, sorted([*operands, *guesses], key=lambda o: o.start))
-            found = None if written is None else Verdict("supported", written.how, written.derivation, written.sources)
-        if found is None and written_factor(self._text, mention.number, operands):
-            found = unverifiable("equation")
-        found = found or find_narrow(self._table, self._text, mention.number, operands, counts)
-        found = found or self._deriver.find(mention.number, operands, guesses)
-        found = found or self._comparer.find(mention.number, operands)
-        found = found or find_allowance(self._table, self._text, mention.number, [*small, *(self._counts or ())])
-        if found is not None:
-            judged[at] = (mention, found)
-
-    def _clocks_beside(self, judged: list[tuple[Mention, Verdict]], mention: Mention) -> list[tuple[int, int]]:
-        first, last = sentence_around(self._text, mention.start, mention.end)
-        moments = [m.moments[0] for m, v in judged if m.kind == "moment" and v.verdict == "supported" and first <= m.start < last]
-        return [moment.clock[:2] for moment in moments if moment.clock is not None]
-
-    def _operands(self, judged: list[tuple[Mention, Verdict]], at: int, verdict: str = "supported") -> list[Operand]:
-        """The numbers around a place in the list that are grounded, or have another verdict."""
-        found = []
-        for m, v in judged[max(0, at - MAX_AROUND) : at + MAX_AROUND]:
-            if m.number is not None and (v.verdict == verdict or (self._unproven and v.severity == "weak")):
-                found.append(Operand(m.number.value, m.number.unit, m.start, m.end, v.sources, _adds_up(v)))
-            elif v.verdict == verdict and (race := _RACE_TIME.fullmatch(self._text, m.start, m.end)) is not None:
-                found.append(Operand(60 * int(race[1]) + float(race[2]), unit_of("s"), m.start, m.end, v.sources))
-        return with_units_of_wholes(self._text, found)
 
     def _restated(self, mention: Mention) -> Verdict | None:
         """How an earlier answer worked the value out; its own words ground nothing, its operands do."""
@@ -382,7 +219,7 @@ class JudgedText:
         for at, text in self._ladder.earlier(token):
             earlier = Ladder(self._ladder.index, self._options, at)
             for other, verdict in JudgedText(earlier, fold(text), text).numbers():
-                if verdict.verdict != "unsupported" and other.kind == mention.kind and _same(other, mention):
+                if verdict.verdict != "unsupported" and other.kind == mention.kind and is_same(other, mention):
                     return replace(verdict, how="restated", derivation=f"{verdict.derivation or verdict.how} (message {at})")
         return None
 
@@ -395,12 +232,6 @@ class JudgedText:
         if verdict.how == "misquoted":
             return unverifiable("failed", postings)
         return replace(verdict, how="failed", sources=places(postings))
-
-    def _severity(self, number: Number) -> Severity:
-        if self._options.profile == "strict" or number.digits >= self._options.min_digits or is_money(number.unit):
-            return "strong"
-        significant = len(number.readings[0].lstrip("-0.").replace(".", ""))
-        return "strong" if number.unit is not None and significant >= 2 else "weak"
 
     def _value(self, kind: str, start: int, end: int, verdict: Verdict) -> EvidenceValue:
         near = None
@@ -431,22 +262,6 @@ class JudgedText:
             near=near,
             value=folded,
         )
-
-
-def _adds_up(verdict: Verdict) -> bool:
-    """Whether a number is a total of others."""
-    return verdict.how == "sum" or (verdict.how == "equation" and " + " in verdict.derivation)
-
-
-def _is_share(mention: Mention, verdict: Verdict) -> bool:
-    """Whether a number is so many percent, and stands elsewhere as a measure of something else."""
-    return verdict.how == "unit" and mention.number is not None and mention.number.unit is PERCENT
-
-
-def _same(a: Mention, b: Mention) -> bool:
-    if a.number is not None and b.number is not None:
-        return a.number.readings == b.number.readings and a.number.unit == b.number.unit
-    return a.moments == b.moments
 
 
 def _kind(mention: Mention) -> str:
