@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from agentfp_evidence.context import cells_above, sentence_around
-from agentfp_evidence.deriving import MAX_ROWS_NAMED, Around, of_row, term_of, verdict_of
+from agentfp_evidence.deriving import MAX_ROWS_NAMED, Around, term_of, verdict_of
 from agentfp_evidence.gaps import compares, find_change, find_gap, find_rate, find_rest
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.operands import Operand
 from agentfp_evidence.reckoning import Result, Term
 from agentfp_evidence.row_names import NamedRow
+from agentfp_evidence.row_results import of_row
 from agentfp_evidence.units import PERCENT
 from agentfp_evidence.verdict import Verdict
 

@@ -19,13 +19,13 @@ from agentfp_evidence.context import (
     words_naming,
 )
 from agentfp_evidence.entries import words_of_key
-from agentfp_evidence.index import Posting
 from agentfp_evidence.magnitudes import significant
 from agentfp_evidence.moments import MONTHS
 from agentfp_evidence.numbers import Number
 from agentfp_evidence.operands import Operand
 from agentfp_evidence.reckoning import MAX_RISK, MAX_TERMS, NARROW_RISK, Result, Term, first_hit, reckon
 from agentfp_evidence.row_names import NamedRow, RowNames
+from agentfp_evidence.row_results import column_sums, discounted, from_rows, of_row, shares_of
 from agentfp_evidence.table import Table
 from agentfp_evidence.units import PERCENT, Unit, agree, is_money, unit_of_key
 from agentfp_evidence.verdict import Verdict
@@ -67,7 +67,6 @@ _DAILY = re.compile(
 )
 _MONTH_WORDS = ("month", "monat", "mois", "mes", "mese", "maand")
 _ROW = re.compile(r"(?m)^(?:\|\s*|[-*\u2022]\s+)[*_]*([^\W\d_][^|:\n*]{1,40}?)[*_]*\s*[|:][^\n]*$")
-_MOST_FIELDS = 5
 _PLAIN = frozenset({"sum", "product", "ratio", "proportion"})
 _CERTAIN = 0.004
 """Below that a difference needs no word that calls it one."""
@@ -76,7 +75,6 @@ _ANY_RISK = 10.0
 _PRODUCT = frozenset({"product"})
 _TELLING_DIGITS = 4
 _TELLING_PRICE = 5
-_MANY = 1_000
 _TELLING_BARE = 3
 _OTHER = re.compile(
     r"\b(?:remain\w*|left|rest|other|unused|free|off|without|tax\w*|vat|gross|net|incl\w*|markup|tip|service|surcharge|fee|discount\w*|rebate"
@@ -157,7 +155,7 @@ class Deriver:
             if found is not None:
                 return verdict_of(number, found)
         if is_money(number.unit) and number.decimals > 0 and number.digits >= _TELLING_PRICE:
-            found = first_hit(number, _discounted(number, self._few_numbers()), max_risk=NARROW_RISK)
+            found = first_hit(number, discounted(number, self._few_numbers()), max_risk=NARROW_RISK)
             if found is not None:
                 return verdict_of(number, found)
         everything = hows_said[-1] | {"difference"}
@@ -169,7 +167,7 @@ class Deriver:
             found = reckon(number, of_row(rows[0]), hows_said[-1] - {"proportion"}, max_risk=NARROW_RISK) if len(rows) == 1 else None
             if found is not None:
                 return verdict_of(number, found)
-        for results in _of_rows(number, around, "difference" in hows_said[-1]):
+        for results in from_rows(number, around.rows, "difference" in hows_said[-1]):
             found = first_hit(number, results, max_risk=NARROW_RISK)
             if found is not None:
                 return verdict_of(number, found)
@@ -195,17 +193,17 @@ class Deriver:
         few = [term for term, _ in self._few_numbers()]
         wholes = [*map(term_of, operands[-_FEW:]), *few]
         if before and number.start - before[-1].end < 30 and "." not in self._text[before[-1].end : number.start]:
-            yield _shares_of([term_of(before[-1])], wholes)
+            yield shares_of([term_of(before[-1])], wholes)
         for rows in around.rows:
             if len(rows) == 1:
-                columns = dict(zip(rows[0].numbers, _columns(rows[0]), strict=True))
-                yield (r for part in of_row(rows[0]) for r in _shares_of([part], [columns[part.name]]))
-                yield _shares_of(of_row(rows[0]), wholes)
+                columns = dict(zip(rows[0].numbers, column_sums(rows[0]), strict=True))
+                yield (r for part in of_row(rows[0]) for r in shares_of([part], [columns[part.name]]))
+                yield shares_of(of_row(rows[0]), wholes)
         near = [term_of(o) for o in before[-_NEAR_BEFORE:]]
         sums = [term_of(o) for o in operands if o.is_sum]
-        yield _shares_of([term_of(o) for o in self._said_of(number, operands)], sums)
-        yield _shares_of(near, sums or near)
-        yield _shares_of(few, sums)
+        yield shares_of([term_of(o) for o in self._said_of(number, operands)], sums)
+        yield shares_of(near, sums or near)
+        yield shares_of(few, sums)
 
     def _said_of(self, number: Number, operands: Sequence[Operand]) -> list[Operand]:
         """The amounts of the answer's own rows whose heads the sentence of a number names."""
@@ -345,90 +343,6 @@ def _may_add_to(number: Number, term: Term, words: Sequence[str]) -> bool:
     if not is_money(number.unit) or number.decimals <= 0:
         return True
     return term.unit is not None or not term.value.is_integer() or speaks_of_money(words)
-
-
-def _of_rows(number: Number, around: Around, compares: bool) -> Iterator[list[Result]]:
-    """What the named rows give along themselves, and against each other or the ends of their columns."""
-    unit = number.unit
-    if unit is PERCENT:
-        return
-    for rows in around.rows:
-        along: list[Result] = []
-        ends: list[Result] = []
-        for row in rows:
-            terms = [t for t in of_row(row) if agree(t.unit, unit)]
-            terms = [t for t in terms if t.unit is unit] or terms
-            if len(terms) >= 3 and len({t.unit for t in terms}) == 1:
-                along.append(Result("sum", sum(t.value for t in terms), f"sum of {terms[0].name} to {terms[-1].name}", tuple(terms)))
-            if significant(number) >= _TELLING_DIGITS and not number.hedged:
-                along.extend(_margins(of_row(row)))
-            for term in terms:
-                column = [n[term.name] for r in row.rows.rows if term.name in (n := flat_numbers(r))]
-                ends.extend(r for end in (max(column), min(column)) for r in _between(term, term._replace(value=end)))
-        yield along
-        if not compares:
-            continue
-        across: list[Result] = []
-        for a, b in itertools.combinations(rows, 2):
-            mine, other = {t.name: t for t in of_row(a)}, {t.name: t for t in of_row(b)}
-            shared = [name for name in mine if name in other and agree(mine[name].unit, unit)]
-            across.extend(r for name in shared for r in _between(mine[name], other[name]))
-        yield across
-        yield ends
-
-
-def _discounted(number: Number, few: Sequence[tuple[Term, tuple[str, ...]]]) -> Iterator[Result]:
-    """So many at a price, less or more a share in percent: 34 seats of 16.00 with a discount of 10 percent."""
-    pieces = [t for t, words in few if t.unit is None and t.value.is_integer() and 1 < t.value < _MANY and not speaks_of_money(words)]
-    prices = [
-        t for t, words in few if t.unit is not PERCENT and agree(t.unit, number.unit) and (t.unit is not None or speaks_of_money(words))
-    ]
-    shares = [t for t, _ in few if t.unit is PERCENT]
-    for price, share in itertools.product(prices, shares):
-        for count in pieces:
-            for sign in (-1, 1):
-                factor = 1 + sign * share.value / 100
-                written = f"{count.value:g} * {price.value:g} * {factor:g}"
-                yield Result("product", count.value * price.value * factor, written, (count, price, share))
-
-
-def _margins(terms: Sequence[Term]) -> Iterator[Result]:
-    """So many times the difference of two others of a row: pieces, price and cost."""
-    for count in terms[:_MOST_FIELDS]:
-        for a, b in itertools.combinations([t for t in terms[:_MOST_FIELDS] if t is not count], 2):
-            if agree(a.unit, b.unit) and a.value != b.value:
-                written = f"{count.value:g} * ({a.value:g} - {b.value:g})"
-                yield Result("product", count.value * abs(a.value - b.value), written, (count, a, b))
-
-
-def _shares_of(parts: Sequence[Term], wholes: Sequence[Term]) -> Iterator[Result]:
-    for part in parts:
-        for whole in wholes:
-            if (
-                part.value
-                and abs(whole.value) > abs(part.value)
-                and agree(whole.unit, part.unit)
-                and PERCENT not in (part.unit, whole.unit)
-            ):
-                yield Result("ratio", 100 * part.value / whole.value, f"100 * {part.value:g} / {whole.value:g}", (part, whole))
-
-
-def _columns(row: NamedRow) -> list[Term]:
-    """The sums of the columns of a row."""
-    flat = [flat_numbers(r) for r in row.rows.rows]
-    return [Term(sum(n.get(name, 0.0) for n in flat), unit_of_key(name), name=f"sum of {name}") for name in row.numbers]
-
-
-def of_row(row: NamedRow) -> list[Term]:
-    """The numbers of a row."""
-    place = Posting(row.rows.source, row.rows.node).where()
-    return [Term(value, unit_of_key(key), (place,), key) for key, value in row.numbers.items()]
-
-
-def _between(a: Term, b: Term) -> Iterator[Result]:
-    if a.value != b.value:
-        high, low = max(a.value, b.value), min(a.value, b.value)
-        yield Result("difference", high - low, f"{high:g} - {low:g}, {a.name}", (a, b))
 
 
 def term_of(operand: Operand, counting: bool = False) -> Term:
