@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from agentfp import AgentfpError
 from agentfp_cloudwatch.limits import LogLine, batches, sendable
 from agentfp_cloudwatch.retries import code_of, patiently
 
@@ -14,8 +15,10 @@ EXISTS = "ResourceAlreadyExistsException"
 TAKEN_BEFORE = "DataAlreadyAcceptedException"
 
 
-class CloudWatchError(Exception):
+class CloudWatchError(AgentfpError):
     """Log events are lost; the words say of which group and stream, and what to do. Nothing of the events stands in them."""
+
+    code: ClassVar[str] = "ERR_CLOUDWATCH"
 
 
 class LogStream:

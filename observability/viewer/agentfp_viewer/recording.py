@@ -8,10 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pydantic_core
 
+from agentfp import AgentfpError
 from agentfp_viewer.fold import WANTED
 from agentfp_viewer.lines import Line, LineFile
 from agentfp_viewer.thread import Thread
@@ -27,8 +28,10 @@ _FIRST_KEYS = 12
 MAX_PROBLEMS = 50
 
 
-class NoRecordingError(Exception):
+class NoRecordingError(AgentfpError):
     """A file holds nothing that could be shown as a recording."""
+
+    code: ClassVar[str] = "ERR_NO_RECORDING"
 
 
 class Recording:

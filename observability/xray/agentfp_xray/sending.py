@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from agentfp import AgentfpError
 from agentfp_xray.retries import code_of, patiently
 
 
-class XRayError(Exception):
+class XRayError(AgentfpError):
     """Segments are lost; the words say why, and hold nothing of them."""
+
+    code: ClassVar[str] = "ERR_XRAY"
 
 
 class Sender:
