@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from agentfp_evidence.entries import words_of_key
 from agentfp_evidence.index import Posting
 from agentfp_evidence.lexicon import word_list
-from agentfp_evidence.moments import MONTHS, WEEKDAYS
+from agentfp_evidence.moments import CAPITAL_MONTHS, MONTHS, WEEKDAYS
+from agentfp_evidence.words_pattern import any_of
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CALENDAR = frozenset(name[:3] for name in (*MONTHS, *WEEKDAYS))
-_MONTH = "|".join(name.capitalize() for name in MONTHS)
+_MONTH = any_of(name.capitalize() for name in CAPITAL_MONTHS)
 _SENTENCE = re.compile(rf"(?<=[^\s\d][.!?])\s(?=[A-ZÀ-Þ*_(\"„«])|(?<=\d[.!?])\s(?!{_MONTH})(?=[A-ZÀ-Þ*_(\"„«])|\n")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[$€£]?\d[\d.,]*(?![\w-])[^\n(=]?")
 _CLAUSE_END = re.compile(r"[,.;:(\n]|\d")

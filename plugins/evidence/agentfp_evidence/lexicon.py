@@ -53,6 +53,9 @@ _BEGINNINGS = (
     "up",
     "down",
 )
+_ENOUGH = 6
+"""Words of a text by which one can tell its language."""
+_SOME, _HALF = 0.12, 0.5
 _MODERN = word_list("modern_words")
 
 
@@ -94,7 +97,7 @@ def _bases(word: str, depth: int) -> set[str]:
 
 
 def language_of(words: list[str]) -> str:
-    """The language of some folded words: a key of :data:`STOP_WORDS`; English where nothing tells.
+    """The language of some folded words: a key of :data:`STOP_WORDS`, English where nothing tells, empty for one that is not known here.
 
     Args:
         words: folded words of a text, in order.
@@ -104,4 +107,6 @@ def language_of(words: list[str]) -> str:
         hits = sum(word in stop for word in words)
         if hits > most:
             best, most = language, hits
+    if len(words) >= _ENOUGH and most < _SOME * len(words) and sum(map(is_common, words)) < _HALF * len(words):
+        return ""
     return best

@@ -1,10 +1,12 @@
-"""The grammar of dates and clock times: ISO, prose in seven languages, numeric in both orders, 12 and 24 hours."""
+"""The grammar of dates and clock times: ISO, prose in thirteen languages, numeric in both orders, 12 and 24 hours."""
 
 from __future__ import annotations
 
 import datetime
 import re
 from dataclasses import dataclass
+
+from agentfp_evidence.words_pattern import any_of
 
 _NAMES = (
     "january jan januar jänner janvier janv",
@@ -21,18 +23,18 @@ _NAMES = (
     "december dec dezember dez décembre decembre déc",
 )
 _NEVER_CAPITAL = (
-    "enero gennaio janeiro januari",
-    "febrero febbraio fevereiro februari",
-    "marzo março maart",
-    "abril aprile",
-    "mayo maggio maio mei",
-    "junio giugno junho",
-    "julio luglio julho",
-    "agosto augustus",
-    "septiembre setiembre settembre setembro",
-    "octubre ottobre outubro",
-    "noviembre novembro",
-    "diciembre dicembre dezembro",
+    "enero gennaio janeiro januari stycznia ledna января ocak",
+    "febrero febbraio fevereiro februari lutego února февраля şubat",
+    "marzo março maart marca března марта mart marts",
+    "abril aprile kwietnia dubna апреля nisan",
+    "mayo maggio maio mei maja května мая may\u0131s maj",
+    "junio giugno junho czerwca června июня haziran",
+    "julio luglio julho lipca července июля temmuz",
+    "agosto augustus sierpnia srpna августа ağustos augusti",
+    "septiembre setiembre settembre setembro września září сентября eylül",
+    "octubre ottobre outubro października října октября ekim",
+    "noviembre novembro listopada listopadu ноября kas\u0131m",
+    "diciembre dicembre dezembro grudnia prosince декабря aral\u0131k desember",
 )
 """Of languages that write months small: with a capital some of them are given names."""
 CAPITAL_MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
@@ -49,7 +51,7 @@ WEEKDAYS = {
     )
     for name in names.split()
 }  # fmt: skip
-_MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")(?![^\W_])\.?"
+_MONTH = any_of(MONTHS) + r"(?![^\W_])\.?"
 _DAY = r"\d{1,2}"
 _YEAR = r"(?:1[6-9]|20|21)\d\d(?!\d)"
 _TH = r"(?:st|nd|rd|th)?"
@@ -57,7 +59,7 @@ _GERMAN_BEFORE = "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in ("am", "vom", 
 _TO = r"(?:\s?-\s?|\s(?:to|through|until|and|bis(?:\szum)?|und|au|et|al?|y|e|en|tot)\s(?:the\s|den\s)?)"
 _OF = r"(?:\s(?:of|del?|di))?"
 ISO = (
-    r"(?P<iso>(?<![\d-])(?P<iy>\d{4})-(?P<im>\d{1,2})-(?P<id>\d{1,2})(?!\d|-\d)"
+    r"(?P<iso>(?<![\d-])(?P<iy>\d{4})--?(?P<im>\d{1,2})--?(?P<id>\d{1,2})(?!\d|-\d)"
     r"(?:[T ](?P<ih>\d{2}):(?P<imin>\d{2})(?::(?P<isec>\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d))?)"
 )
 STAMP = r"(?P<stamp>(?<![\w-])(?:19|20)\d{6}T\d{4}(?:\d{2})?Z?(?!\w))"
@@ -77,7 +79,7 @@ NUMERIC = (
     rf"|(?P<yy>\d{{4}})[/.](?P<ym>\d{{2}})[/.](?P<yd>\d{{2}})|{_GERMAN_BEFORE}(?P<pd>\d{{2}})\.(?P<pm>\d{{2}})\.)(?![\w/]|[.,-]\d))"
 )
 CLOCK = (
-    r"(?P<clock>(?<![\w.,:/])(?<![^\d]-)(?:(?P<ch>\d{1,2}):(?P<cm>\d{2})(?::(?P<cs>\d{2})(?:[.,]\d+)?)?(?:\s?(?P<cap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|\sUhr\b)?"
+    r"(?P<clock>(?<![\w.,:/])(?<![^\d]-)(?:(?P<ch>\d{1,2})::?(?P<cm>\d{2})(?::(?P<cs>\d{2})(?:[.,]\d+)?)?(?:\s?(?P<cap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|\sUhr\b)?"
     r"|(?P<th>\d{1,2})\s?(?P<tap>[ap])(?:m(?!\w)|\.\s?m(?!\w)\.?)|(?P<uh>\d{1,2})(?:\.(?P<um>\d{2}))?\sUhr\b"
     r"|(?P<fh>\d{1,2})\s?h\s?(?P<fm>\d{2})(?![\w]|\s?min))(?!:?\w))"
 )

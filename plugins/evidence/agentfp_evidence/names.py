@@ -140,7 +140,7 @@ def judge_name(table: Table, text: str, span: NameSpan, language: str) -> tuple[
         table: the evidence.
         text: the answer, folded.
         span: the words.
-        language: as :func:`language_of` gives it.
+        language: as :func:`language_of` gives it; where it is not known, nothing is taken for a name.
     """
     words = [w for w in span.words if w.text.lower() not in PARTICLES]
     titled = False
@@ -258,6 +258,8 @@ def _person_like(words: list[Word], strangers: list[Word], table: Table) -> bool
 
 def _is_name_word(word: Word, language: str, opens: bool) -> bool:
     """Whether a capitalised word is hardly anything but a name."""
+    if not language:
+        return False
     text = word.text
     folded = fold_word(text)
     if (

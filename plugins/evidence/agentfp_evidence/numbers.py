@@ -30,6 +30,7 @@ _SCALES = {
     "M": 6, "million": 6, "millions": 6, "mio": 6, "millionen": 6, "mn": 6, "mln": 6,
     "B": 9, "bn": 9, "billion": 9, "billions": 9, "mrd": 9, "milliarden": 9, "milliarde": 9, "milliard": 9, "milliards": 9,
     "trillion": 12, "tn": 12,
+    "\u4e07": 4, "\u842c": 4, "\ub9cc": 4, "\u5343": 3, "\u5104": 8, "\u4ebf": 8, "\uc5b5": 8,
 }  # fmt: skip
 _MONEY_ONLY = frozenset({"m", "M", "B", "b"})
 _ENDING = re.compile(r"[^\W\d_]{1,3}")

@@ -23,6 +23,7 @@ LEAVE = {
 LABS_REF = [{"test": "LDL", "value": 138, "ref": "<130"}, {"test": "HDL", "value": 52, "ref": ">40"}]
 TRAINS = [{"zug": "IC 7", "preis": 39.99}, {"zug": "IC 9", "preis": 27.99}]
 SEATS = {"people": [{"who": "senior", "n": 1, "price": 14.0}, {"who": "children", "n": 2, "ages": [9, 14], "price": 9.5}]}
+SHOPPED = {"order": "W-1042", "date": "2026-03-09", "time": "15:30", "total": 1234, "stock": 120_000}
 PERMIT = {"hoy": "2026-06-03", "desde": "2024-07-01", "hasta": "2026-06-30", "tarifa": 1240.5, "moneda": "EUR"}
 SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "2025-03-06"}
 
@@ -55,6 +56,16 @@ SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "
         (PERMIT, "Valido dal 1º luglio 2024 al 30 giugno 2026, martedì: 1.240,50 €.", "1º luglio", "7º luglio"),
         (PERMIT, "É válido até 30 de junho de 2026, custa 1.240,50 €.", "30 de junho", "20 de junho"),
         (PERMIT, "Geldig tot dinsdag 30 juni 2026, nog 27 dagen, voor 1.240,50 euro.", "27 dagen", "22 dagen"),
+        (SHOPPED, "ご注文 W-1042 は2026年3月9日に発送されました。合計は1,234円、15:30に到着予定です。", "1,234", "1,243"),
+        (SHOPPED, "您的订单W-1042已于2026年3月9日发货,总计1234元。", "3月9", "3月6"),
+        (SHOPPED, "주문 W-1042는 2026년 3월 9일에 발송되었습니다. 총액은 1,234원입니다.", "W-1042는", "W-1024는"),
+        (SHOPPED, "총액은 1,234원이며 2026년 3월 9일 15시 30분에 도착합니다.", "3월 9", "3월 6"),
+        (SHOPPED, "在庫は12万個です。", "12万", "17万"),
+        (SHOPPED, "تم شحن الطلب W-1042 والمجموع ١٢٣٤ ريال.", "١٢٣٤", "١٢٤٣"),
+        (SHOPPED, "คำสั่งซื้อ W-1042 รวม1,234บาท", "1,234", "1,243"),
+        (SHOPPED, "Zamówienie W-1042 wysłano 9 marca 2026 r., dostawa o 15:30. Łącznie 1234 zł.", "9 marca", "6 marca"),
+        (SHOPPED, "Заказ W-1042 отправлен 9 марта 2026 года, прибудет в 15:30. Итого 1234 рубля.", "1234", "1243"),
+        (SHOPPED, "W-1042 siparişiniz 9 Mart 2026 tarihinde gönderildi, toplam 1.234 TL tuttu.", "9 Mart", "6 Mart"),
         ("3 failed, 1,204 passed in 48.31s", "3 tests failed and 1,204 passed, in about 48 seconds.", "1,204", "1,240"),
     ],
 )
