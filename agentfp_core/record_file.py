@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agentfp_core.errors import RecordFormatError
 from agentfp_core.event_types import event_types
@@ -17,6 +17,11 @@ from agentfp_core.record_reader import FOREIGN, RecordReader
 from agentfp_core.segments import Segment, SegmentHeader
 
 if TYPE_CHECKING:
+    from gzip import GzipFile
+    from lzma import LZMAFile
+
+    from _typeshed import WriteableBuffer
+
     from agentfp_core.file_steps import FileSteps
     from agentfp_core.model import ModelRequest
 
@@ -39,12 +44,38 @@ def open_lines(path: str | Path) -> BinaryIO:
     if head.startswith(XZ):
         import lzma
 
-        return _Packed(cast("RawIOBase", lzma.LZMAFile(file)), file)
+        return _Packed(_AsItComes(lzma.LZMAFile(file)), file)
     if head.startswith(GZIP):
         import gzip
 
-        return _Packed(cast("RawIOBase", gzip.GzipFile(fileobj=file)), file)
+        return _Packed(_AsItComes(gzip.GzipFile(fileobj=file)), file)
     return file
+
+
+class _AsItComes(RawIOBase):
+    """What is unpacked of a file, up to the place where it breaks off: one that is cut off is read as far as it goes."""
+
+    def __init__(self, content: LZMAFile | GzipFile) -> None:
+        self._content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._content.seek(offset, whence)
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        with memoryview(buffer) as view:
+            data = self._content.read1(len(view))
+            view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._content.close()
+        super().close()
 
 
 class _Packed(BufferedReader):
@@ -128,15 +159,14 @@ class RecordFile:
         with self.lines() as lines:
             if _first(lines) not in (b"{", b""):
                 raise RecordFormatError(f"line 1 is not JSON: {FOREIGN}")
-            for number, line in enumerate(unpacked(lines), 1):
-                try:
+            try:
+                for number, line in enumerate(unpacked(lines), 1):
                     scan.line(number, line)
-                except RecordFormatError as error:
-                    if not scan.segments:
-                        raise
-                    self.problem = str(error)
-                    break
-                self._end = scan.at = scan.at + len(line)
+                    self._end = scan.at = scan.at + len(line)
+            except RecordFormatError as error:
+                if not scan.segments:
+                    raise
+                self.problem = str(error)
         if not scan.segments:
             raise RecordFormatError("there is no run in it" if scan.at else "there is nothing in it")
         self._begins = scan.begins
@@ -226,11 +256,10 @@ class RecordFile:
         headers = {header.run_id: header for header in self.headers}
         with self.lines() as lines:
             lines.seek(begin)
-            at = begin
-            for number, line in enumerate(lines, 1):
-                at += len(line)
-                if at > self._end:
-                    return
+            at = number = 0
+            while begin + at < self._end:  # not one line more: a packed file may break off there
+                line = lines.readline()
+                at, number = at + len(line), number + 1
                 try:
                     event = reader.line(number, line)
                 except RecordFormatError as error:

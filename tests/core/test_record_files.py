@@ -25,6 +25,7 @@ from agentfp import (
     Prices,
     Record,
     RecordError,
+    RecordFile,
     RecordFormatError,
     ToolContext,
     tool,
@@ -268,6 +269,23 @@ async def test_a_packed_file_that_is_cut_off_is_a_record_error(pack: Any, tmp_pa
                 Record.load(path)
         else:
             assert len(Record.load(path)) > 1
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+async def test_what_comes_before_the_cut_of_a_packed_file_is_read_event_by_event(pack: Any, tmp_path: Path) -> None:
+    whole = await saved(tmp_path)
+    packed = pack(whole.read_bytes())
+    cut = tmp_path / "cut.jsonl"
+    seen = set()
+    for share in (0.6, 0.7, 0.8, 0.9):
+        cut.write_bytes(packed[: int(len(packed) * share)])
+        with contextlib.suppress(RecordFormatError):  # not even its first line is whole
+            file = RecordFile(cut)
+            assert "cannot be unpacked to its end" in str(file.problem)
+            events = [event for _, event in file]
+            assert events == [event for _, event in RecordFile(whole)][: len(events)]
+            seen.add(len(events))
+    assert len(seen) > 1
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bytes])
