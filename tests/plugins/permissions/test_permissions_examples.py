@@ -400,7 +400,7 @@ class AsksFirst(Plugin):
 async def test_a_run_that_pauses_before_any_call_is_decided_goes_on_in_its_role(roles: bool) -> None:
     counted = Counted()
     tools = [counted.tool("look"), counted.tool("wipe")]
-    policy = {"roles": {"admin": ["*"], "guest": ["look"]}, "active_role": "admin"}
+    policy: dict[str, Any] = {"roles": {"admin": ["*"], "guest": ["look"]}, "active_role": "admin"}
     seen = Says(lambda request: Allow() if request.role == "guest" or request.tool == "look" else Deny("no guest"))
     plugin = Permissions(**policy) if roles else Permissions(checkers=[seen])
     agent = Agent(ScriptedModel([call("look"), call("wipe"), "ok"]), tools=tools, plugins=[AsksFirst(), plugin])
