@@ -108,6 +108,8 @@ async def _redeem(artifacts: ScopedArtifacts, kind: str, arguments: Mapping[str,
         raise Refusal("unavailable", f"{given} cannot be read now") from error
     if found is None:
         raise Refusal("missing_or_expired", f"there is no artifact {given} here, or no more")
+    if found.meta.kind != kind:  # a store that says two things of one artifact
+        raise Refusal("unavailable", f"{given} cannot be read now")
     return found.meta, _data(found.data, meta.media_type)
 
 
@@ -116,7 +118,7 @@ def _data(data: Any, media_type: str) -> Any:
     if isinstance(data, str) and media_type == "application/json":
         try:
             return json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return data
     return data
 

@@ -27,6 +27,8 @@ from agentfp.artifacts import (
     UnreadableArtifactFileError,
 )
 from agentfp_artifacts import file_artifacts, memory_artifacts, s3_artifacts, sqlite_artifacts
+from agentfp_artifacts.stores import file as file_stores
+from agentfp_artifacts.stores.known import KnownRows
 from agentfp_artifacts.stores.metas import Row, meta_of
 from agentfp_artifacts.stores.paths import segment, segments
 from agentfp_artifacts.stores.payload import canonical_bytes, restored
@@ -102,6 +104,68 @@ async def test_a_put_does_not_look_at_all_there_is(maker: Maker, monkeypatch: py
         store.now.ms += 1
         await store.put(SCOPE, thing())
     assert len(looked) <= 1
+
+
+@pytest.mark.parametrize("name", ["memory", "sqlite"])
+async def test_what_states_its_own_end_is_swept_by_a_put_of_a_store_without_limits(name: str, tmp_path: Path) -> None:
+    maker = Maker(name, tmp_path)
+    store = maker(**({"max_count_per_scope": None, "max_bytes_per_scope": None} if name == "memory" else {}))
+    await store.put(SCOPE, thing(kind="old", expires_at=NOW + 10))
+    await store.put(SCOPE, thing(kind="stays"))
+    store.now.ms += 10
+    done = await store.put(SCOPE, thing(kind="new"))
+    assert [(swept.kind, swept.reason) for swept in done.swept] == [("old", "ttl")]
+    maker.close()
+
+
+@pytest.mark.parametrize("name", ["file", "s3"])
+async def test_a_put_under_a_limit_reads_what_is_new_and_sees_what_others_do(
+    name: str, tmp_path: Path, s3_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = Maker(name, tmp_path, s3_client)
+    clock = Clock()
+    store = maker(max_count_per_scope=20, clock=clock)
+    other = Maker(name, tmp_path, s3_client)(max_count_per_scope=20, clock=clock)  # another process at the same place
+    read: list[Any] = []
+    where, reader = (file_stores, "_row_in") if name == "file" else (store, "_headed")
+    before = getattr(where, reader)
+
+    def counted(place: Any) -> Any:
+        read.append(place)
+        return before(place)
+
+    monkeypatch.setattr(where, reader, counted)
+    for _ in range(30):
+        clock.ms += 1
+        await store.put(SCOPE, thing())
+    assert len(read) <= 30
+    clock.ms += 1
+    done = await other.put(SCOPE, thing(kind="of another"))
+    assert len(done.swept) == 1
+    kept = (await store.list(SCOPE, limit=100)).artifacts
+    assert (len(kept), kept[0]) == (20, done.meta)
+    await other.delete(SCOPE, done.meta.ref)
+    assert (await store.put(SCOPE, thing())).swept == ()
+
+
+def test_no_more_rows_are_remembered_than_are_to_be() -> None:
+    read: list[str] = []
+
+    def reader(name: str) -> Row | None:
+        read.append(name)
+        return None if name == "gone" else rows(1, 1)[0]
+
+    known = KnownRows(most=3)
+    assert len(known.of("a", ["1", "2", "gone"], reader)) == 2
+    assert len(known.of("a", ["1", "2"], reader)) == 2
+    assert read == ["1", "2", "gone"]
+    known.of("b", ["3", "4"], reader)  # a is forgotten
+    read.clear()
+    known.of("b", ["3", "4"], reader)
+    known.of("a", ["1", "2"], reader)
+    known.of("c", ["5", "6", "7", "8"], reader)  # more than are remembered at all
+    assert read == ["1", "2", "5", "6", "7", "8"]
+    assert len(known.of("a", ["1"], reader)) == 1
 
 
 async def test_a_database_reads_the_rows_that_make_room_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import anyio
 
 from agentfp.artifacts import ArtifactStoreError, ArtifactStream, InvalidArtifactError, PutResult, Scope, StreamPut, Swept
-from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.base import BaseStore, check_chunk, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.known import KnownRows
 from agentfp_artifacts.stores.metas import Row, meta_dict, row_dict, row_of
 from agentfp_artifacts.stores.paths import segments
 from agentfp_artifacts.stores.refs import is_ref
@@ -31,7 +32,11 @@ NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
 class S3Store(BaseStore):
-    """Keeps artifacts in a bucket. A list reads the metadata of each artifact of the scope, as a put does where there is a limit."""
+    """Keeps artifacts in a bucket.
+
+    A list asks for the names of all artifacts of the scope and for the metadata of those that are new to this process; a put does so too,
+    where there is a limit.
+    """
 
     name: ClassVar[str] = "s3_artifacts"
 
@@ -45,6 +50,7 @@ class S3Store(BaseStore):
         self.bucket = bucket
         self.prefix = f"{trimmed}/" if trimmed else ""
         self._client = _new_client() if client is None else client
+        self._known = KnownRows()
 
     async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
         """Store a stream, in parts of 8 MiB.
@@ -64,7 +70,7 @@ class S3Store(BaseStore):
             got, part = 0, bytearray()
             async with ending(body):
                 async for chunk in body:
-                    got += len(chunk)
+                    got += check_chunk(chunk)
                     if got > item.bytes:
                         break
                     part += chunk
@@ -77,8 +83,7 @@ class S3Store(BaseStore):
             with anyio.CancelScope(shield=True):
                 await self._work(upload.abort)
             raise
-        await self._work(self._let_go, scope, swept)
-        return PutResult(row.meta, tuple(swept))
+        return PutResult(row.meta, await self._work(self._let_go, scope, swept))
 
     async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
         """An artifact's bytes in chunks.
@@ -160,8 +165,8 @@ class S3Store(BaseStore):
                         yield found["Key"]
 
     def _rows(self, scope: Scope) -> Sequence[Row]:
-        found = [self._headed(key) for key in self._keys(self._key(scope, ""))]
-        return [row for row in found if row is not None]
+        where = self._key(scope, "")
+        return self._known.of(where, self._keys(where), self._headed)
 
     def _payload(self, scope: Scope, row: Row) -> bytes | None:
         found = self._object(scope, row.meta.ref, None)
@@ -175,15 +180,15 @@ class S3Store(BaseStore):
         return None if found is None else self._read(found["Body"])
 
     def _write(self, scope: Scope, row: Row, raw: bytes) -> None:
+        at = {"Bucket": self.bucket, "Key": self._key(scope, row.meta.ref)}
         metadata = _metadata(row)
-        with self.calling("write"):
-            self._client.put_object(
-                Bucket=self.bucket,
-                Key=self._key(scope, row.meta.ref),
-                Body=raw,
-                Metadata=metadata,
-                ContentType="application/octet-stream",
-            )
+        try:
+            with self.calling("write"):
+                self._client.put_object(**at, Body=raw, Metadata=metadata, ContentType="application/octet-stream")
+        except ArtifactStoreError:
+            with contextlib.suppress(Exception):  # the answer may have been lost, and not the object
+                self._client.delete_object(**at)
+            raise
 
     def _remove(self, scope: Scope, ref: str) -> None:
         self._deleted(self._key(scope, ref))

@@ -162,11 +162,11 @@ class SQLiteStore(BaseStore):
             return [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ?", (_scope_text(scope),))]
 
     def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
-        if not self.limits.budgeted:
-            return super()._plan(scope, incoming, now)
         known = _scope_text(scope)
         with self._connection("write") as open_:
             expired = [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ? AND expires_at <= ?", (known, now))]
+            if not self.limits.budgeted:
+                return [gone(row, "ttl") for row in expired]
             count, size = open_.execute("SELECT count, bytes FROM totals WHERE scope = ?", (known,)).fetchone() or (0, 0)
             count, size = count - len(expired), size - sum([row.meta.bytes for row in expired])
             query = f"{ROW} WHERE scope = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY used_at, ref"
