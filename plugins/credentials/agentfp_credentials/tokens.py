@@ -39,7 +39,12 @@ class TokenStore(Protocol):
         ...
 
     async def save(self, key: str, value: str, /) -> None:
-        """Keep a text, whole, in the place of the one before."""
+        """Keep a text, whole, in the place of the one before.
+
+        Args:
+            key: its key.
+            value: the text; a secret.
+        """
         ...
 
     async def delete(self, key: str, /) -> None:
@@ -83,7 +88,12 @@ class MemoryTokens(HoldsSecrets):
         return self._texts.get(key)
 
     async def save(self, key: str, value: str, /) -> None:
-        """Keep a text."""
+        """Keep a text.
+
+        Args:
+            key: its key.
+            value: the text; a secret.
+        """
         self._texts[key] = value
 
     async def delete(self, key: str, /) -> None:
@@ -122,7 +132,12 @@ class FolderTokens:
         return await anyio.to_thread.run_sync(self._load, self._path(key))
 
     async def save(self, key: str, value: str, /) -> None:
-        """Keep a text: written beside the one before, flushed to the disk, and renamed."""
+        """Keep a text: written beside the one before, flushed to the disk, and renamed.
+
+        Args:
+            key: its key.
+            value: the text; a secret.
+        """
         await anyio.to_thread.run_sync(self._save, self._path(key), value)
 
     async def delete(self, key: str, /) -> None:
