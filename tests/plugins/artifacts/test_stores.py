@@ -596,6 +596,74 @@ def test_a_prefix_is_a_plain_one(prefix: str) -> None:
         s3_artifacts("bucket", prefix=prefix, client=object())
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ('{"v": 2}', "it has version 2"),
+        ("{", "it is damaged"),
+        ("[]", "it is damaged"),
+        ('{"v": 1, "shape": "text", "seq": 1, "meta": {}}', "it is damaged"),
+    ],
+)
+async def test_an_object_that_cannot_be_read_is_told_and_not_taken_for_nothing(
+    entry: str, words: str, s3_client: Any, tmp_path: Path
+) -> None:
+    store = Maker("s3", tmp_path, s3_client)()
+    scope = Scope("c", "Tenant-9")
+    old = (await store.put(scope, thing(expires_at=NOW + 10))).meta
+    ref = mint()
+    s3_client.put_object(Bucket="bucket", Key=store._key(scope, ref), Body=b"x", Metadata={"agentfp-artifact": entry})
+    s3_client.put_object(Bucket="bucket", Key=store._key(scope, mint()), Body=b"somebody else's")
+    for asked in (store.get(scope, ref), store.head(scope, ref), store.list(scope)):
+        with pytest.raises(UnreadableArtifactFileError, match=words) as raised:
+            await asked
+        assert "enant-9" not in str(raised.value)
+    store.now.ms += 10
+    assert [swept.ref for swept in await store.sweep()] == [old.ref]
+
+
+FORKS = """
+import asyncio, os, sys
+from agentfp.artifacts import PutArtifact, Scope
+from agentfp_artifacts import sqlite_artifacts
+
+store = sqlite_artifacts(sys.argv[1])
+
+def put(count):
+    async def puts():
+        for number in range(count):
+            await store.put(Scope("c"), PutArtifact(kind="k", media_type="t", data=number))
+    asyncio.run(puts())
+
+put(1)
+store._lock.acquire()  # as a thread of the parent may while it forks
+parents, children = store._open, []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        import threading
+        worker = threading.Thread(target=put, args=(10,))
+        worker.start()
+        worker.join(30)
+        os._exit(0 if store._open is not parents and not worker.is_alive() else 1)
+    children.append(child)
+print([os.waitpid(child, 0)[1] for child in children])
+store._lock.release()
+put(1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+async def test_a_store_that_was_open_before_a_fork_is_opened_anew_after_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    script = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS, str(file)]
+    done = await anyio.run_process(script, check=True)
+    assert done.stdout.decode().strip() == "[0, 0, 0]"
+    store = sqlite_artifacts(file)
+    assert len((await store.list(Scope("c"), limit=100)).artifacts) == 32
+    store.close()
+
+
 async def test_what_the_service_says_stands_in_no_error(s3_client: Any) -> None:
     store = s3_artifacts("no-such-bucket", client=s3_client)
     scope = Scope("c", "tenant-secret", "p")

@@ -14,7 +14,16 @@ from typing import Any, ClassVar
 
 import anyio
 
-from agentfp.artifacts import ArtifactStoreError, ArtifactStream, InvalidArtifactError, PutResult, Scope, StreamPut, Swept
+from agentfp.artifacts import (
+    ArtifactStoreError,
+    ArtifactStream,
+    InvalidArtifactError,
+    PutResult,
+    Scope,
+    StreamPut,
+    Swept,
+    UnreadableArtifactFileError,
+)
 from agentfp_artifacts.stores.base import BaseStore, check_chunk, check_item, check_length, ending, wall_clock
 from agentfp_artifacts.stores.known import KnownRows
 from agentfp_artifacts.stores.metas import Row, meta_dict, row_dict, row_of
@@ -119,13 +128,22 @@ class S3Store(BaseStore):
     def _key(self, scope: Scope, ref: str) -> str:
         return f"{self.prefix}{'/'.join(segments(scope))}/{ref}"
 
-    def _row(self, found: Any) -> Row | None:
-        """What an object's metadata says; None where it is nobody's artifact."""
-        try:
-            row = json.loads(found["Metadata"][ENTRY])
-            return row_of(row) if row.get("v") == VERSION else None
-        except (KeyError, ValueError, AttributeError):
+    def _row(self, found: Any, ref: str) -> Row | None:
+        """What an object's metadata says; None where it is somebody else's object."""
+        entry = found.get("Metadata", {}).get(ENTRY)
+        if entry is None:
             return None
+        try:
+            row = json.loads(entry)
+            version = row.get("v")
+            if isinstance(version, int) and version > VERSION:
+                raise UnreadableArtifactFileError(ref, f"it has version {version}, and this version reads up to {VERSION}")
+            made = row_of(row)
+            if version != VERSION or made.meta.ref != ref:
+                raise ValueError("it is not the object of its ref")
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise UnreadableArtifactFileError(ref, "it is damaged") from error
+        return made
 
     def _object(self, scope: Scope, ref: str, span: str | None) -> Any:
         options = {} if span is None else {"Range": span}
@@ -150,7 +168,7 @@ class S3Store(BaseStore):
     def _headed(self, key: str) -> Row | None:
         with self.calling("read"):
             try:
-                return self._row(self._client.head_object(Bucket=self.bucket, Key=key))
+                return self._row(self._client.head_object(Bucket=self.bucket, Key=key), key.rpartition("/")[2])
             except Exception as error:
                 if _code(error) in NOT_THERE:
                     return None
@@ -201,10 +219,11 @@ class S3Store(BaseStore):
         now = self.now()
         swept: list[Swept] = []
         for key in self._keys(self.prefix):
-            row = self._headed(key)
-            if row is not None and row.expired(now):
-                self._deleted(key)
-                swept.append(gone(row, "ttl"))
+            with contextlib.suppress(UnreadableArtifactFileError):  # it stays where it is, for a read to tell of it
+                row = self._headed(key)
+                if row is not None and row.expired(now):
+                    self._deleted(key)
+                    swept.append(gone(row, "ttl"))
         return tuple(swept)
 
 

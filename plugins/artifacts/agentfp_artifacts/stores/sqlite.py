@@ -57,6 +57,8 @@ class SQLiteStore(BaseStore):
             raise TypeError(f"sqlite_artifacts: {self.file!r} is no file of its own; name one, or take memory_artifacts")
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
+        self._process = os.getpid()
+        self._left_alone: list[sqlite3.Connection] = []
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -69,6 +71,8 @@ class SQLiteStore(BaseStore):
 
     @contextlib.contextmanager
     def _connection(self, what: str) -> Iterator[sqlite3.Connection]:
+        if self._process != os.getpid():
+            self._forked()
         with self._lock:
             try:
                 if self._open is None:
@@ -78,6 +82,13 @@ class SQLiteStore(BaseStore):
                 # The name of the code alone: the text of an error may hold a path or a value.
                 why = getattr(error, "sqlite_errorname", None) or type(error).__name__
                 raise ArtifactStoreError(f"sqlite_artifacts could not {what} an artifact: {why}; see to its disk and its file") from error
+
+    def _forked(self) -> None:
+        """A connection of the parent must not be used here, nor closed; its lock may be held by a thread that this process has not."""
+        self._process, self._lock = os.getpid(), threading.RLock()
+        if self._open is not None:
+            self._left_alone.append(self._open)
+            self._open = None
 
     def _connect(self) -> sqlite3.Connection:
         self._keep_private()
