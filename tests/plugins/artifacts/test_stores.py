@@ -21,6 +21,7 @@ from agentfp.artifacts import (
     REF,
     ArtifactStoreError,
     InvalidArtifactError,
+    Origin,
     PutArtifact,
     Scope,
     StreamPut,
@@ -564,6 +565,28 @@ async def test_a_damaged_or_newer_file_is_told_and_not_taken_for_nothing(tmp_pat
     with pytest.raises(UnreadableArtifactFileError, match="data is not there"):
         await store.get(SCOPE, meta.ref)
     assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "field", ["kind", "media_type", "bytes", "created_at", "expires_at", "label", "digest", "parent_refs", "origin", "ref"]
+)
+@pytest.mark.parametrize("odd", [{}, 1.5, [[]], None], ids=["object", "number", "list", "nothing"])
+async def test_a_file_that_is_damaged_in_one_place_is_told(tmp_path: Path, field: str, odd: Any) -> None:
+    store = file_artifacts(tmp_path)
+    parent = (await store.put(SCOPE, thing())).meta
+    item = thing(label="l", digest="sha-256", expires_at=2**50, parent_refs=[parent.ref], origin=Origin("r", "c"))
+    ref = (await store.put(SCOPE, item)).meta.ref
+    (path,) = tmp_path.rglob(f"{ref}.json")
+    found = json.loads(path.read_text())
+    found["meta"][field] = odd
+    path.write_text(json.dumps(found))
+    allowed = [None] if field in ("label", "digest", "expires_at", "origin") else [{}] if field in ("parent_refs", "origin") else []
+    if odd in allowed or (field == "origin" and odd == {}):
+        assert await store.head(SCOPE, ref) is not None
+        return
+    for verb in (store.head(SCOPE, ref), store.get(SCOPE, ref), store.list(SCOPE)):
+        with pytest.raises(UnreadableArtifactFileError, match="damaged"):
+            await verb
 
 
 async def test_a_database_of_another_program_or_version_is_refused(tmp_path: Path) -> None:
