@@ -258,9 +258,8 @@ class Permissions(Plugin):
 
     def _role(self, run: Run[Any]) -> tuple[str | None, RoleFrom | None]:
         option = run.options(self).role
-        ledger: Ledger = run.memo(self)
-        if option is None and ledger.option_role is not None and ledger.option_role[0] == run.turn:
-            option = ledger.option_role[1]  # a resume goes on in the role that the run was started in
+        if option is None:
+            option = self._named_before(run)
         if option is not None:
             return option, "options"
         principal = None if run.identity is None else run.identity.principal
@@ -268,6 +267,14 @@ class Permissions(Plugin):
             return self.policy.identities[principal], "identity"
         active = None if self.policy.roles is None else self.policy.roles.active_role
         return active, None if active is None else "settings"
+
+    def _named_before(self, run: Run[Any]) -> str | None:
+        """The role that a caller named when the run was started; a nested run goes in its parent's, where its own policy has that role."""
+        ledger = run.memo(self)
+        if isinstance(ledger, Ledger) and ledger.option_role is not None and ledger.option_role[0] == run.turn:
+            return ledger.option_role[1]
+        outer = None if run.parent is None else self._named_before(run.parent)
+        return outer if self.policy.roles is None or outer in self.policy.roles.roles else None
 
     def _digest(self, checker: PermissionChecker) -> str | None:
         if isinstance(checker, RolePolicy):

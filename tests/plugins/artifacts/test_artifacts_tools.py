@@ -407,6 +407,15 @@ async def test_a_conversation_has_its_artifacts_over_its_turns() -> None:
 # --- present ---
 
 
+@pytest.mark.parametrize("whose", [{}, {"identity": Identity(tenant="acme", principal="ann")}, {"session_id": "s"}])
+async def test_a_nested_agent_works_with_the_artifacts_of_its_parent(whose: dict[str, Any], maker: Maker) -> None:
+    plugin = Artifacts(store=maker())
+    inner = made([call("load"), last], [load], plugin)
+    agent = made([call("sub", request="load"), charting, "done"], [inner.as_tool("sub", "Loads."), chart], plugin)
+    result = await agent.run("go", **whose)
+    assert said(result)[1] == "2 rows from rows, first north"
+
+
 async def test_presenting_is_on_the_record_with_what_it_is() -> None:
     def showing(request: Any) -> Any:
         return call("present", ref=last(request), label="Churn by region", **{"as": "bar-chart"})

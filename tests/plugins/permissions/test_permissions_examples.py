@@ -413,6 +413,31 @@ async def test_a_run_that_pauses_before_any_call_is_decided_goes_on_in_its_role(
     assert counted.ran == (["look"] if roles else ["look", "wipe"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"options": {"permissions": {"role": "guest"}}}, ("guest", "options", "deny")),
+        ({"options": {"permissions": {"role": "elsewhere"}}}, ("admin", "settings", "allow")),
+        ({"identity": Identity(principal="ann")}, ("guest", "identity", "deny")),
+        ({}, ("admin", "settings", "allow")),
+    ],
+)
+async def test_a_nested_agent_goes_in_the_role_of_whom_it_works_for(arguments: dict[str, Any], expected: tuple[str, str, str]) -> None:
+    counted = Counted()
+    inner_policy: dict[str, Any] = {"roles": {"admin": ["*"], "guest": []}, "active_role": "admin", "identities": {"ann": "guest"}}
+    inner = Agent(ScriptedModel([call("wipe"), "ok"]), tools=[counted.tool("wipe")], plugins=[Permissions(**inner_policy)])
+    plain = Agent(ScriptedModel([call("sub", request="x"), "ok"]), tools=[inner.as_tool("sub", "Wipes.")])
+    outer_policy: dict[str, Any] = {"roles": {"admin": ["*"], "guest": ["sub"], "elsewhere": ["sub"]}, "active_role": "admin"}
+    outer = Agent(
+        ScriptedModel([call("sub", request="x"), "ok"]), tools=[plain.as_tool("sub", "Asks.")], plugins=[Permissions(**outer_policy)]
+    )
+    result = await outer.run("Go", **arguments)
+    (middle,) = result.record.children.values()
+    (record,) = middle.children.values()
+    assert {(row.role, row.role_from, row.result) for row in record.of(PermissionChecked)} == {expected}
+    assert counted.ran == ([] if expected[2] == "deny" else ["wipe"])
+
+
 @pytest.mark.parametrize(("role", "words"), [("clark", "did you mean 'clerk'"), (None, "this run has no role")])
 async def test_a_run_in_no_role_of_the_policy_is_refused_before_a_model_is_called(role: str | None, words: str) -> None:
     model, counted = ScriptedModel([call("a"), "ok"]), Counted()
