@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from agentfp import Agent, ToolContext, tool
+from agentfp import Agent, ConfigError, ToolContext, tool
 from agentfp.plugin import Identity
 from agentfp.testing import ScriptedModel, call
 from agentfp_credentials import (
@@ -269,6 +269,14 @@ async def test_a_callback_that_finishes_nothing_is_told_and_a_code_is_used_once(
     with pytest.raises(ConsentCallbackError, match="no consent waits"):
         await provider.finish(f"x?code=c&state={state}", identity=ANN)
     assert asked == ["c"]
+
+
+@pytest.mark.parametrize("scopes", [None, 5, [5], ["read", " "]])
+def test_scopes_that_are_none_are_said_with_the_other_problems(scopes: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Needs("crm", scopes=scopes, mode="usr")  # type: ignore[arg-type]
+    assert "scopes are texts" in str(raised.value)
+    assert "'user'" in str(raised.value)
 
 
 class Consents:
