@@ -13,6 +13,8 @@ from agentfp_artifacts.scoped import ScopedArtifacts, reason_of
 from agentfp_artifacts.stores.refs import is_ref
 
 SHOWN = 10
+LABEL = 80
+"""Characters of a label that stand beside a ref."""
 ROWS, PAGES = 200, 50
 """How far the scope is looked through for refs that would have fitted."""
 
@@ -130,6 +132,10 @@ def _what(value: Any) -> str:
     return names.get(type(value), "something else")
 
 
+def _short(label: str) -> str:
+    return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"
+
+
 async def live_refs(artifacts: ScopedArtifacts, kind: str | None = None) -> str:
     """Words that list the newest artifacts of a kind, or of any.
 
@@ -146,7 +152,9 @@ async def live_refs(artifacts: ScopedArtifacts, kind: str | None = None) -> str:
             page = await artifacts.list(cursor=cursor)
             looked += len(page.artifacts)
             found += [
-                meta.ref if meta.label is None else f"{meta.ref} ({meta.label})" for meta in page.artifacts if kind in (None, meta.kind)
+                meta.ref if meta.label is None else f"{meta.ref} ({_short(meta.label)})"
+                for meta in page.artifacts
+                if kind in (None, meta.kind)
             ]
             cursor = page.cursor
             if cursor is None or cursor in seen or looked >= ROWS or len(found) >= SHOWN:

@@ -68,7 +68,7 @@ def facts_of(ledger: Ledger, call: CallView, batch: Batch, run: Run[Any], role: 
         role_from: who says so.
     """
     ahead = [other for other in batch.calls[: call.index] if other.live and not ledger.is_dispatched(other.id)]
-    waiting = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in ahead])
+    waiting = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration, "in_flight") for o in ahead])
     progress, before = ledger.before_call(call.id)
     sequence = CallSequence(ledger.executed, min(before, ledger.of_turn(run.turn)), waiting, before)
     return Facts(role, role_from, call.id in ledger.decided, waiting, sequence, ledger.before, progress)

@@ -407,6 +407,13 @@ async def test_a_conversation_has_its_artifacts_over_its_turns() -> None:
 # --- present ---
 
 
+async def test_a_long_label_does_not_fill_a_refusal() -> None:
+    script = [call("load", label="x" * 100_000), call("chart", dataset=UNKNOWN), "done"]
+    result = await made(script, [load, chart]).run("go")
+    assert len(said(result)[1]) < 500
+    assert said(result)[0] in said(result)[1]
+
+
 @pytest.mark.parametrize("whose", [{}, {"identity": Identity(tenant="acme", principal="ann")}, {"session_id": "s"}])
 async def test_a_nested_agent_works_with_the_artifacts_of_its_parent(whose: dict[str, Any], maker: Maker) -> None:
     plugin = Artifacts(store=maker())

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,22 @@ async def test_what_was_used_least_recently_makes_room(maker: Maker) -> None:
     by_use = maker.name in ("memory", "sqlite")
     assert [(swept.kind, swept.reason) for swept in third.swept] == [("second" if by_use else "first", "max_count")]
     assert await kinds(store) == (["third", "first"] if by_use else ["third", "second"])
+
+
+async def test_a_clock_that_goes_back_makes_no_room_with_what_is_new(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, limits = Clock(), {"max_count_per_scope": 3}
+    store = maker(clock=clock, **limits)
+    for kind in ("a", "b"):
+        clock.ms += 1
+        await store.put(SCOPE, thing(kind=kind))
+    real = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() - 3_600_000_000_000)
+    clock.ms -= 3_600_000
+    swept: list[str] = []
+    for kind in ("c", "d", "e", "f"):
+        clock.ms += 1
+        swept += [one.kind for one in (await store.put(SCOPE, thing(kind=kind))).swept]
+    assert swept == ["a", "b", "c"]
 
 
 async def test_bytes_are_kept_under_their_limit(maker: Maker) -> None:

@@ -323,7 +323,7 @@ async def test_a_checker_sees_what_ran_and_what_will() -> None:
     tools = [counted.tool(name) for name in "abc"]
     script = [call("a"), [call("c"), call("b"), call("a")], "ok"]
     await Agent(ScriptedModel(script), tools=tools, plugins=[Permissions(checkers=(Says(look),))]).run("Go")
-    ran, waiting = ("a", "success"), ("c", "proposed")
+    ran, waiting = ("a", "success"), ("c", "in_flight")
     assert seen == [[], [ran], [ran, waiting], [ran, waiting]]
 
 

@@ -169,6 +169,9 @@ class FileStore(BaseStore):
     def _find(self, scope: Scope, ref: str) -> Row | None:
         return _row_in(self._folder(scope) / f"{ref}.json")
 
+    def _next_seq(self, scope: Scope) -> int:
+        return self._known.next_seq(str(self._folder(scope)))
+
     def _rows(self, scope: Scope) -> Sequence[Row]:
         folder = self._folder(scope)
         return self._known.of(str(folder), _tickets_in(folder), lambda name: _row_in(folder / name))

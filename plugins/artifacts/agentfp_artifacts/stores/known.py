@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 from agentfp_artifacts.stores.metas import Row
@@ -44,6 +45,15 @@ class KnownRows:
         finally:
             self._remember(scope, found)
         return list(found.values())
+
+    def next_seq(self, scope: str) -> int:
+        """A number above those of the rows that are remembered of a scope, whatever the clock of the system says.
+
+        Args:
+            scope: the scope, as the store calls it.
+        """
+        known = self._scopes.get(scope, {}).values()
+        return max(time.time_ns(), max([row.seq for row in known], default=0) + 1)
 
     def _remember(self, scope: str, rows: dict[str, Row]) -> None:
         with self._lock:

@@ -18,7 +18,7 @@ class Row:
         meta: what is told of it.
         shape: what the payload was.
         seq: grows with every put of a scope; orders those of one millisecond.
-        used_at: when it was last read, in milliseconds; where a store does not keep that, when it was put.
+        used_at: its place in the order of use: when it was last read, in milliseconds; where a store does not keep that, its ``seq``.
     """
 
     meta: ArtifactMeta
@@ -89,5 +89,4 @@ def row_of(found: Any) -> Row:
     """
     if not isinstance(found, dict) or found.get("shape") not in SHAPES or not isinstance(found.get("seq"), int):
         raise ValueError("it is no row of a store")
-    meta = meta_of(found.get("meta"))
-    return Row(meta, found["shape"], found["seq"], meta.created_at)
+    return Row(meta_of(found.get("meta")), found["shape"], found["seq"], found["seq"])

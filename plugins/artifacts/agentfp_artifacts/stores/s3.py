@@ -182,6 +182,9 @@ class S3Store(BaseStore):
                     if is_ref(found["Key"].rpartition("/")[2]):
                         yield found["Key"]
 
+    def _next_seq(self, scope: Scope) -> int:
+        return self._known.next_seq(self._key(scope, ""))
+
     def _rows(self, scope: Scope) -> Sequence[Row]:
         where = self._key(scope, "")
         return self._known.of(where, self._keys(where), self._headed)

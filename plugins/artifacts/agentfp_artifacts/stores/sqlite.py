@@ -42,6 +42,8 @@ CREATE TRIGGER artifacts_added AFTER INSERT ON artifacts BEGIN
 CREATE TRIGGER artifacts_removed AFTER DELETE ON artifacts BEGIN
   UPDATE totals SET count = count - 1, bytes = bytes - old.bytes WHERE scope = old.scope; END;
 """
+LATEST = "max(?, (SELECT ifnull(max(used_at), 0) + 1 FROM artifacts WHERE scope = ?))"
+"""The place in the order of use of what is used now: after all that was used before, whatever the clock says."""
 ROW = "SELECT seq, used_at, shape, meta FROM artifacts"
 
 
@@ -155,13 +157,14 @@ class SQLiteStore(BaseStore):
             meta.created_at,
             meta.expires_at,
             row.used_at,
+            _scope_text(scope),
             meta.bytes,
             row.shape,
             json.dumps(meta_dict(meta), ensure_ascii=False, separators=(",", ":")),
             raw,
         )
         with self._connection("write") as open_:
-            open_.execute(f"INSERT INTO artifacts ({', '.join(COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            open_.execute(f"INSERT INTO artifacts ({', '.join(COLUMNS[1:])}) VALUES (?, ?, ?, ?, {LATEST}, ?, ?, ?, ?)", values)
 
     def _find(self, scope: Scope, ref: str) -> Row | None:
         with self._connection("read") as open_:
@@ -200,7 +203,7 @@ class SQLiteStore(BaseStore):
 
     def _touch(self, scope: Scope, ref: str, now: int) -> None:
         with self._connection("read") as open_:
-            open_.execute("UPDATE artifacts SET used_at = ? WHERE ref = ?", (now, ref))
+            open_.execute(f"UPDATE artifacts SET used_at = {LATEST} WHERE ref = ?", (now, _scope_text(scope), ref))
 
     def _payload(self, scope: Scope, row: Row) -> bytes | None:
         with self._connection("read") as open_:
