@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.errors import AgentfpError
@@ -286,7 +287,7 @@ class UnreadableArtifactFileError(ArtifactStoreError):
     """A file of a store is there and cannot be read: damaged, or of a newer version.
 
     Args:
-        file: its path.
+        file: its path. The message has the last part of it only: folders may be named after tenants and people.
         problem: what is wrong with it.
     """
 
@@ -294,4 +295,4 @@ class UnreadableArtifactFileError(ArtifactStoreError):
 
     def __init__(self, file: str, problem: str) -> None:
         self.file, self.problem = file, problem
-        super().__init__(f"artifact file {file!r} cannot be read: {problem}; move it away, or read it with the version that wrote it")
+        super().__init__(f"artifact file {PurePath(file).name!r} cannot be read: {problem}; move it away, or read it with the version that wrote it")

@@ -572,8 +572,11 @@ async def test_a_damaged_or_newer_file_is_told_and_not_taken_for_nothing(tmp_pat
     for text, problem in ((good[:20], "damaged"), ("{}", "damaged"), (good.replace('"format": 1', '"format": 2'), "format 2")):
         path.write_text(text)
         for verb in (store.head, store.get):
-            with pytest.raises(UnreadableArtifactFileError, match=problem):
+            with pytest.raises(UnreadableArtifactFileError, match=problem) as raised:
                 await verb(SCOPE, meta.ref)
+            assert raised.value.file == str(path)
+            assert "enant" not in str(raised.value)
+            assert "principal" not in str(raised.value)
     path.write_text(good)
     (path.parent / "notes.json").write_text("not ours")
     (path.parent / "thumbs.db").write_text("not ours")
