@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -20,12 +21,15 @@ from hypothesis import strategies as st
 
 from agentfp.artifacts import (
     REF,
+    ArtifactError,
+    ArtifactIntegrityError,
     ArtifactStoreError,
     InvalidArtifactError,
     Origin,
     PutArtifact,
     Scope,
     StreamPut,
+    UnknownParentRefError,
     UnreadableArtifactFileError,
 )
 from agentfp_artifacts import file_artifacts, memory_artifacts, s3_artifacts, sqlite_artifacts
@@ -608,6 +612,19 @@ async def test_a_file_that_is_damaged_in_one_place_is_told(tmp_path: Path, field
     for verb in (store.head(SCOPE, ref), store.get(SCOPE, ref), store.list(SCOPE)):
         with pytest.raises(UnreadableArtifactFileError, match="damaged"):
             await verb
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnreadableArtifactFileError("a/b.json", "it is damaged"),
+        ArtifactIntegrityError("art", "sha-256:a", "sha-256:b"),
+        UnknownParentRefError(["art"]),
+    ],
+)
+def test_an_error_comes_out_of_another_process_as_it_was(error: ArtifactError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
 async def test_a_database_of_another_program_or_version_is_refused(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from agentfp_credentials import (
     OAuth2AuthorizationCode,
     OAuth2ClientCredentials,
     ProviderError,
+    UnknownServiceError,
     bearer,
 )
 
@@ -269,6 +270,18 @@ async def test_a_callback_that_finishes_nothing_is_told_and_a_code_is_used_once(
     with pytest.raises(ConsentCallbackError, match="no consent waits"):
         await provider.finish(f"x?code=c&state={state}", identity=ANN)
     assert asked == ["c"]
+
+
+class OfTheApplication(ProviderError):
+    def __init__(self) -> None:
+        super().__init__("own", status=418)
+
+
+@pytest.mark.parametrize("error", [ConsentCallbackError("a"), UnknownServiceError("b"), ProviderError("c", status=503), OfTheApplication()])
+def test_what_a_provider_raises_comes_out_of_another_process_as_it_was(error: ProviderError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.status) == (str(error), error.status)
+    assert type(again) is (ProviderError if isinstance(error, OfTheApplication) else type(error))
 
 
 @pytest.mark.parametrize("scopes", [None, 5, [5], ["read", " "]])
