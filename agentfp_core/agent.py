@@ -325,7 +325,7 @@ class Agent(Blueprint[Deps, Out]):
         return resuming.abandon(self._in_force(), pause, CallOptions())
 
     async def close_tool_sessions(self, session_id: str, *, tenant: str | None = None, principal: str | None = None) -> int:
-        """Close what tools keep open for a session.
+        """Close what tools keep open for a session, those of nested agents too.
 
         Args:
             session_id: the session, as ``session_id=`` of a run named it.
@@ -335,7 +335,12 @@ class Agent(Blueprint[Deps, Out]):
         Returns:
             How many cleanups ran.
         """
-        return await self.sessions.end_session(session_id, emit=_unrecorded, tenant=tenant, principal=principal)
+        from agentfp_core.nested import nested_agents
+
+        closed = await self.sessions.end_session(session_id, emit=_unrecorded, tenant=tenant, principal=principal)
+        for nested in nested_agents(self):
+            closed += await nested.close_tool_sessions(session_id, tenant=tenant, principal=principal)
+        return closed
 
     async def shutdown(self) -> None:
         """Close all tool sessions and let plugins let go. The agent stays usable.

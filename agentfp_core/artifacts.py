@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentfp_core.errors import AgentfpError
@@ -259,6 +260,9 @@ class UnknownParentRefError(ArtifactError):
         named = ", ".join(repr(ref) if REF.fullmatch(ref) else "(no ref)" for ref in self.unresolved)
         super().__init__(f"parent_refs names {named}, which is not there in this scope; name live artifacts, or leave it out")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnknownParentRefError, (self.unresolved,)
+
 
 class ArtifactIntegrityError(ArtifactError):
     """The data of an artifact is not what was put.
@@ -275,6 +279,9 @@ class ArtifactIntegrityError(ArtifactError):
         self.ref, self.expected, self.actual = ref, expected, actual
         super().__init__(f"artifact {ref!r} is not what was put: its digest was {expected} and is {actual}; put it again")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return ArtifactIntegrityError, (self.ref, self.expected, self.actual)
+
 
 class ArtifactStoreError(ArtifactError):
     """A store failed; what it was asked to do did not happen."""
@@ -286,7 +293,7 @@ class UnreadableArtifactFileError(ArtifactStoreError):
     """A file of a store is there and cannot be read: damaged, or of a newer version.
 
     Args:
-        file: its path.
+        file: its path. The message has the last part of it only: folders may be named after tenants and people.
         problem: what is wrong with it.
     """
 
@@ -294,4 +301,8 @@ class UnreadableArtifactFileError(ArtifactStoreError):
 
     def __init__(self, file: str, problem: str) -> None:
         self.file, self.problem = file, problem
-        super().__init__(f"artifact file {file!r} cannot be read: {problem}; move it away, or read it with the version that wrote it")
+        name = PurePath(file).name
+        super().__init__(f"artifact file {name!r} cannot be read: {problem}; move it away, or read it with the version that wrote it")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnreadableArtifactFileError, (self.file, self.problem)

@@ -65,6 +65,12 @@ class NestedAgent:
         return await _run_nested(self.agent, ctx._run, ctx.call_id, arguments["request"])
 
 
+def nested_agents(agent: Agent[Any, Any]) -> list[Agent[Any, Any]]:
+    """The agents that an agent has as tools, each once."""
+    nested = [tool.function.agent for tool in agent.tools.values() if isinstance(tool.function, NestedAgent)]
+    return list({id(each): each for each in nested}.values())
+
+
 async def _run_nested(agent: Agent[Any, Any], parent: Run[Any], call_id: str, request: str) -> Any:
     agent = agent._in_force()
     path = (*parent.path, call_id)

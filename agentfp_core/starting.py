@@ -248,8 +248,9 @@ async def start(
     last = base.headers[-1] if base.headers else None
     if last is not None:
         check_agent(agent, last)
-    identity = call.identity or (last.identity if last is not None else None)
-    session_id = call.session_id or (last.session_id if last is not None else None)
+    whose = last if parent is None else parent.header  # a nested run is for whom its parent is for
+    identity = call.identity or (whose.identity if whose is not None else None)
+    session_id = call.session_id or (whose.session_id if whose is not None else None)
     run = open_run(agent, call, base=base, folds=folds, root_id=root_id, identity=identity, session_id=session_id, parent=parent, path=path)
     if parent is not None:
         parent.record.children[path[-1]] = run.record

@@ -10,9 +10,9 @@ import anyio
 import pydantic
 import pytest
 
-from agentfp import Agent, Limits, Prices, Record, ToolContext
+from agentfp import Agent, Limits, Pause, Prices, Record, ToolContext
 from agentfp.events import Event, HelperReplied, LlmEnd, RunCancelled, RunEnded, ToolEnded
-from agentfp.plugin import Plugin, Refuse, hookimpl
+from agentfp.plugin import Identity, Plugin, Refuse, hookimpl
 from tests.core.asking import Counter, made, plugin
 from tests.core.running import ScriptedModel, call, check_record, outcomes, tool_texts
 
@@ -66,6 +66,42 @@ async def test_deps_reach_the_nested_run() -> None:
     deps = object()
     await agent.run("go", deps=deps)
     assert seen == [deps]
+
+
+async def test_a_nested_run_is_for_whom_its_parent_is_for() -> None:
+    seen: list[Any] = []
+
+    async def look(ctx: ToolContext[Any]) -> str:
+        seen.append((ctx.identity, ctx.session_id))
+        if len(seen) == 2:
+            ctx.ask_human("Sure?")
+        return "x"
+
+    lowest = made(call("look"), call("look"), "x", tools=[look])
+    agent = over(over(lowest, call("sub", request="look"), "x"), call("sub", request="look"), "done")
+    ann = Identity(tenant="acme", principal="ann")
+    result = await agent.run("go", identity=ann, session_id="s")
+    assert result.pause is not None
+    result = await agent.resume(Pause.from_json(result.pause.to_json()), "yes")
+    assert result.text == "done"
+    assert seen == [(ann, "s")] * 2
+    middle = result.record.children[next(iter(result.record.children))]
+    assert {(header.identity, header.session_id) for header in middle.headers} == {(ann, "s")}
+
+
+async def test_what_a_nested_tool_keeps_open_for_a_session_is_closed_with_it() -> None:
+    closed: list[str] = []
+
+    async def look(ctx: ToolContext[Any]) -> str:
+        ctx.on_teardown(lambda: closed.append("closed"), scope="session")
+        return "x"
+
+    child = made(call("look"), "x", tools=[look])
+    agent = made(call("a", request="look"), "done", tools=[child.as_tool("a", "A."), child.as_tool("b", "The same.")])
+    await agent.run("go", identity=Identity(principal="ann"), session_id="s")
+    assert closed == []
+    assert await agent.close_tool_sessions("s", principal="ann") == 1
+    assert closed == ["closed"]
 
 
 async def test_one_agent_nested_twice_in_a_batch_keeps_its_runs_apart(tmp_path: Path) -> None:

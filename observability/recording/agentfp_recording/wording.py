@@ -163,6 +163,7 @@ SKIPPED = frozenset(
         "message.added",
         "permission.check",
         "permission.halt",
+        "permission.role",
         "plugin.slow",
         "reliability.recovered",
         "reliability.rule_failed",

@@ -51,6 +51,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "agentfp.findings.judged": lambda d: f"A judge finds {d.get('tool')} to be {d.get('standing')}",
     "agentfp.findings.conflict": lambda d: f"Facts are at odds over {d.get('kind')} {d.get('id')}",
     "agentfp.permission.check": lambda d: f"Permission {d.get('result')}: {d.get('capability')} {d.get('target')}",
+    "agentfp.permission.role": lambda d: f"The run goes in role {d.get('role')}",
     "agentfp.permission.halt": lambda d: f"Permission ends the run: {d.get('target')}",
     "agentfp.artifacts.minted": lambda d: f"Kept as an artifact: {d.get('kind')}, {d.get('bytes')} bytes",
     "agentfp.artifacts.placed": lambda d: f"A ticket in place of {d.get('chars')} characters of {d.get('tool')}",

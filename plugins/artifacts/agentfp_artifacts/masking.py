@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from agentfp.artifacts import InvalidArtifactError
-from agentfp_artifacts.stores.base import ending
+from agentfp_artifacts.stores.base import check_chunk, ending
 from agentfp_artifacts.stores.payload import canonical_bytes, restored
 
 Mask = Callable[[str], str]
@@ -69,8 +69,8 @@ async def without_secrets(body: AsyncIterator[bytes], mask: Mask) -> AsyncIterat
 
     async with ending(body):
         async for chunk in body:
+            size += check_chunk(chunk)
             waiting.append(chunk)
-            size += len(chunk)
             if size >= OVERLAP:  # not for each of many small chunks, for the overlap is looked at again each time
                 yield looked_at()
     if waiting:

@@ -148,9 +148,7 @@ class ScopedArtifacts:
                 part: ArtifactRange | None = await read(self._scope, ref, offset, length)
             else:
                 found = await self._store.get(self._scope, ref)
-                part = (
-                    None if found is None else ArtifactRange(found.meta, offset, canonical_bytes(found.data)[0][offset : offset + length])
-                )
+                part = None if found is None else _part(found, offset, length)
         self._redeemed("get", "range", ref, None if part is None else part.meta)
         return part
 
@@ -179,11 +177,12 @@ class ScopedArtifacts:
         """
         found: dict[str, ArtifactMeta] = {}
         waiting = [ref]
-        for at in waiting:
-            meta = None if at in found or len(found) >= LINEAGE else await self._store.head(self._scope, at)
-            if meta is not None:
-                found[at] = meta
-                waiting += meta.parent_refs
+        with self._watched("head", ref):
+            for at in waiting:
+                meta = None if at in found or len(found) >= LINEAGE else await self._store.head(self._scope, at)
+                if meta is not None:
+                    found[at] = meta
+                    waiting += meta.parent_refs
         return tuple(found.values())
 
     @property
@@ -266,6 +265,9 @@ class ScopedArtifacts:
             except ArtifactError as error:
                 self.tell(Refused(op, reason_of(error), _named(ref), str(error), self._tool))
                 raise
+            except Exception as error:  # a store of somebody else may raise anything; its words may hold anything
+                self.tell(Refused(op, "unavailable", _named(ref), type(error).__name__, self._tool))
+                raise
             finally:
                 for swept in gone:
                     self.tell(Expired(swept.ref, swept.reason, swept.kind, swept.bytes, self._tool))
@@ -283,6 +285,12 @@ def reason_of(error: ArtifactError) -> Reason:
         ArtifactIntegrityError.code: "digest_mismatch",
     }
     return reasons.get(error.code, "unavailable")
+
+
+def _part(found: ArtifactRecord, offset: int, length: int) -> ArtifactRange:
+    """A range of a whole artifact, of a store that cannot read a range alone."""
+    begin = min(max(offset, 0), found.meta.bytes)
+    return ArtifactRange(found.meta, begin, canonical_bytes(found.data)[0][begin : begin + max(length, 0)])
 
 
 def _named(ref: object) -> str | None:

@@ -13,6 +13,8 @@ from agentfp_artifacts.scoped import ScopedArtifacts, reason_of
 from agentfp_artifacts.stores.refs import is_ref
 
 SHOWN = 10
+LABEL = 80
+"""Characters of a label that stand beside a ref."""
 ROWS, PAGES = 200, 50
 """How far the scope is looked through for refs that would have fitted."""
 
@@ -108,6 +110,8 @@ async def _redeem(artifacts: ScopedArtifacts, kind: str, arguments: Mapping[str,
         raise Refusal("unavailable", f"{given} cannot be read now") from error
     if found is None:
         raise Refusal("missing_or_expired", f"there is no artifact {given} here, or no more")
+    if found.meta.kind != kind:  # a store that says two things of one artifact
+        raise Refusal("unavailable", f"{given} cannot be read now")
     return found.meta, _data(found.data, meta.media_type)
 
 
@@ -116,7 +120,7 @@ def _data(data: Any, media_type: str) -> Any:
     if isinstance(data, str) and media_type == "application/json":
         try:
             return json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return data
     return data
 
@@ -126,6 +130,10 @@ def _what(value: Any) -> str:
         return "null"
     names = {list: "an array", dict: "an object", str: "a blank text", bool: "a boolean", int: "a number", float: "a number"}
     return names.get(type(value), "something else")
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"
 
 
 async def live_refs(artifacts: ScopedArtifacts, kind: str | None = None) -> str:
@@ -144,7 +152,9 @@ async def live_refs(artifacts: ScopedArtifacts, kind: str | None = None) -> str:
             page = await artifacts.list(cursor=cursor)
             looked += len(page.artifacts)
             found += [
-                meta.ref if meta.label is None else f"{meta.ref} ({meta.label})" for meta in page.artifacts if kind in (None, meta.kind)
+                meta.ref if meta.label is None else f"{meta.ref} ({_short(meta.label)})"
+                for meta in page.artifacts
+                if kind in (None, meta.kind)
             ]
             cursor = page.cursor
             if cursor is None or cursor in seen or looked >= ROWS or len(found) >= SHOWN:

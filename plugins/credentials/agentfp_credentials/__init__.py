@@ -17,6 +17,7 @@ from agentfp_credentials.providers import (
     static_tokens,
     with_credential_retry,
 )
+from agentfp_credentials.tokens import FolderTokens, MemoryTokens, TokenStore
 from agentfp_credentials.values import Credential, api_key, basic, bearer, header_map
 
 __all__ = [
@@ -36,14 +37,17 @@ __all__ = [
     "CredentialRequested",
     "Credentials",
     "EnvironmentTokens",
+    "FolderTokens",
     "Issued",
     "KeyringTokens",
+    "MemoryTokens",
     "Needs",
     "NoPrincipalError",
     "OAuth2AuthorizationCode",
     "OAuth2ClientCredentials",
     "ProviderError",
     "StaticTokens",
+    "TokenStore",
     "UnknownServiceError",
     "api_key",
     "basic",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from agentfp import ToolError
 from agentfp.plugin import AnswerRefusedError
+from agentfp_credentials.events import Reason
 
 
 class CredentialError(ToolError):
@@ -20,9 +21,9 @@ class CredentialError(ToolError):
 
     code: ClassVar[str] = "ERR_CREDENTIAL"
 
-    def __init__(self, service: str, reason: str, *, error_class: str | None = None, status: int | None = None) -> None:
+    def __init__(self, service: str, reason: Reason, *, error_class: str | None = None, status: int | None = None) -> None:
         self.service = service
-        self.reason = reason
+        self.reason: Reason = reason
         self.error_class = error_class
         self.status = status
         super().__init__(unavailable(service), detail=reason)
@@ -31,7 +32,7 @@ class CredentialError(ToolError):
         return _credential_error, (self.service, self.reason, self.error_class, self.status)
 
 
-def _credential_error(service: str, reason: str, error_class: str | None, status: int | None) -> CredentialError:
+def _credential_error(service: str, reason: Reason, error_class: str | None, status: int | None) -> CredentialError:
     return CredentialError(service, reason, error_class=error_class, status=status)
 
 

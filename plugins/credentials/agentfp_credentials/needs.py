@@ -32,7 +32,7 @@ class Needs(Declaration):
         problems = []
         if not isinstance(service, str) or not service.strip():
             problems.append("Needs takes the name of a service, such as 'crm'")
-        self.scopes = (scopes,) if isinstance(scopes, str) else tuple(scopes)
+        self.scopes = (scopes,) if isinstance(scopes, str) or not isinstance(scopes, Iterable) else tuple(scopes)
         if not all(isinstance(scope, str) and scope.strip() for scope in self.scopes):
             problems.append(f"Needs({service!r}): scopes are texts that are not blank")
         if mode not in MODES:

@@ -93,23 +93,11 @@ class Obtaining:
         self._emit(CredentialRequested(request.service, request.mode, self.via, self.tool))
         if request.user_token is not None:
             mask(run, (request.user_token,))
-        if self.provider is None:
-            raise self._failed(request, "no_provider")
-        failure: CredentialError | None = None
-        answer: Any = None
         try:
-            with anyio.fail_after(self.timeout):
-                answer = await self.provider.get_credential(request)
-        except Exception as error:
-            failure = self._failed(request, _reason(error), type(error).__name__, status_of(error))
-        if failure is not None:  # outside of the handler: what the provider said is neither cause nor context of it
-            raise failure
-        try:
-            values = _checked(answer)
-        except Exception:  # whatever a provider answers; not even what it says of itself is shown
-            failure = self._failed(request, "bad_answer", type(answer).__name__)
-        if failure is not None:
-            raise failure
+            answer, values = await ask_provider(self.provider, request, self.timeout)
+        except CredentialError as error:
+            self._failed(error)
+            raise
         mask(run, values)
         if isinstance(answer, AuthorizationRequired):
             kept(run).urls[request.service] = answer.authorization_url
@@ -117,7 +105,7 @@ class Obtaining:
             return answer
         issued: Issued = answer
         if self._expired(issued):
-            raise self._failed(request, "expired")
+            raise self._failed(CredentialError(request.service, "expired"))
         if self.keep and request.user_token is None:
             kept(run).issued[key] = issued
         kept(run).urls.pop(request.service, None)
@@ -129,14 +117,46 @@ class Obtaining:
         expires = issued.expires_at_s
         return expires is not None and (math.isnan(expires) or expires <= self.run.now().timestamp())
 
-    def _failed(
-        self, request: CredentialRequest, reason: Reason, error_class: str | None = None, status: int | None = None
-    ) -> CredentialError:
-        self._emit(CredentialFailed(request.service, reason, self.via, self.tool, error_class, status))
-        return CredentialError(request.service, reason, error_class=error_class, status=status)
+    def _failed(self, error: CredentialError) -> CredentialError:
+        self._emit(CredentialFailed(error.service, error.reason, self.via, self.tool, error.error_class, error.status))
+        return error
 
     def _emit(self, payload: Any) -> None:
         self.run.emit(payload, call_id=self.call_id, source=PLUGIN)
+
+
+async def ask_provider(
+    provider: CredentialProvider | None, request: CredentialRequest, seconds: float
+) -> tuple[Issued | AuthorizationRequired, tuple[str, ...]]:
+    """Ask a provider, and see that it is an answer.
+
+    Args:
+        provider: whom to ask; None where there is nobody.
+        request: for what.
+        seconds: how long it may take.
+
+    Returns:
+        The answer, and the values in it that are masked.
+
+    Raises:
+        CredentialError: there is none. What the provider said is no part of it, nor its cause or context.
+    """
+    if provider is None:
+        raise CredentialError(request.service, "no_provider")
+    failure: CredentialError | None = None
+    answer: Any = None
+    try:
+        with anyio.fail_after(seconds):
+            answer = await provider.get_credential(request)
+    except Exception as error:
+        failure = CredentialError(request.service, _reason(error), error_class=type(error).__name__, status=status_of(error))
+    if failure is not None:
+        raise failure
+    try:
+        return answer, _checked(answer)
+    except Exception:  # whatever a provider answers; not even what it says of itself is shown
+        failure = CredentialError(request.service, "bad_answer", error_class=type(answer).__name__)
+    raise failure
 
 
 def _reason(error: Exception) -> Reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,7 @@ from agentfp_credentials.context import ToolCredentials
 from agentfp_credentials.errors import CredentialConsentRequiredError, CredentialError, consent_needed
 from agentfp_credentials.events import EVENTS, CredentialAcquired, CredentialAuthorizationRequired, CredentialFailed
 from agentfp_credentials.needs import Needs, needs_of
-from agentfp_credentials.obtaining import PLUGIN, Obtaining, kept
+from agentfp_credentials.obtaining import PLUGIN, Obtaining, ask_provider, kept
 from agentfp_credentials.protocol import Authorization, AuthorizationRequired, CredentialProvider, CredentialRequest, Mode
 from agentfp_credentials.providers import ByService, secrets_of
 from agentfp_credentials.settings import CredentialsSettings
@@ -209,17 +210,20 @@ class Credentials(Plugin):
 
         Returns:
             The consents that are still needed. A URL is for that person alone.
+
+        Raises:
+            CredentialError: the provider failed; without its words.
         """
         pause = source.pause if isinstance(source, RunResult) else source
         found = []
         for question in () if pause is None else pause.questions:
-            if question.plugin != self.name or self.provider is None:
+            if question.plugin != self.name:
                 continue
             data = next(entry for entry in question.context["authorization"] if entry["key"] == question.key)
             mode: Mode = data["mode"]
             identity = pause.record.tail.header.identity if pause is not None else None
             request = CredentialRequest(data["service"], tuple(data["scopes"]), mode, identity)
-            answer = await self.provider.get_credential(request)
+            answer, _ = await ask_provider(self.provider, request, self.settings.timeout)
             if isinstance(answer, AuthorizationRequired):
                 found.append(Authorization(data["service"], answer.authorization_url, answer.session_id, question.id))
         return tuple(found)
@@ -237,5 +241,5 @@ class Credentials(Plugin):
 
 
 def _key(need: Needs) -> str:
-    """The plugin's name of the question about a need."""
-    return "authorize:" + " ".join((need.service, need.mode, *sorted(need.scopes)))
+    """The plugin's name of the question about a need; no two needs share one."""
+    return "authorize:" + json.dumps(need.key)

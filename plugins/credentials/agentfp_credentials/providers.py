@@ -28,11 +28,14 @@ class ProviderError(Exception):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _provider_error, (str(self), self.status)
+        return _provider_error, (type(self), str(self), self.status)
 
 
-def _provider_error(message: str, status: int | None) -> ProviderError:
-    return ProviderError(message, status=status)
+def _provider_error(kind: type[ProviderError], message: str, status: int | None) -> ProviderError:
+    try:
+        return kind(message, status=status)
+    except TypeError:  # of an application, and made of something else
+        return ProviderError(message, status=status)
 
 
 class UnknownServiceError(ProviderError):

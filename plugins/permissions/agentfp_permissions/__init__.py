@@ -2,7 +2,7 @@
 
 from agentfp_permissions.calls import PastCall
 from agentfp_permissions.errors import PolicyError, UnknownRoleError
-from agentfp_permissions.events import PermissionChecked, PermissionHalted
+from agentfp_permissions.events import PermissionChecked, PermissionHalted, PermissionRole
 from agentfp_permissions.gate import Permissions
 from agentfp_permissions.ledger import Check, HaltReport
 from agentfp_permissions.requests import Capability, Decision, PermissionChecker, PermissionRequest
@@ -22,6 +22,7 @@ __all__ = [
     "PermissionChecker",
     "PermissionHalted",
     "PermissionRequest",
+    "PermissionRole",
     "Permissions",
     "PolicyError",
     "Role",

@@ -17,7 +17,7 @@ class PastCall:
         arguments_json: with what it ran, or would have run.
         turn: of the conversation, from 1.
         iteration: the model call of the turn that proposed it, from 1.
-        state: ``proposed``, ``in_flight`` from when nothing keeps it from running, or its outcome.
+        state: ``proposed``, ``in_flight`` once it runs or, for a later call of the same reply, was let through; or its outcome.
     """
 
     call_id: str

@@ -1,13 +1,19 @@
-"""The application's own checkers: objects, or the places where they are found."""
+"""The application's own checkers: objects, or the places where they are found; and how one is asked."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from agentfp.plugin import nearest
-from agentfp_permissions.requests import GOVERNABLE, PermissionChecker
+import anyio
+
+from agentfp.plugin import Allow, Deny, Halt, nearest
+from agentfp_permissions.events import Phase
+from agentfp_permissions.requests import GOVERNABLE, Decision, PermissionChecker, PermissionRequest
+
+UNAVAILABLE = "This call could not be authorised and was not run. That will not change in this run: do not try it again."
 
 
 def load_checkers(given: Sequence[Any], problems: list[str]) -> tuple[PermissionChecker, ...]:
@@ -59,3 +65,47 @@ def _imported(place: str, where: str, problems: list[str]) -> Any:
             return None
         found = getattr(found, part)
     return found
+
+
+async def ask_checker(checker: PermissionChecker, request: PermissionRequest, phase: Phase, seconds: float) -> Decision:
+    """Ask one checker one question. One that raises, takes too long or answers something else refuses.
+
+    Args:
+        checker: the checker; one without ``screen`` allows there.
+        request: the question.
+        phase: ``screen``, or ``authorize``.
+        seconds: how long an async one may take.
+    """
+    ask = checker.check if phase == "authorize" else getattr(checker, "screen", None)
+    if ask is None:
+        return Allow()
+    try:
+        answer = ask(request)
+        if inspect.isawaitable(answer):
+            with anyio.fail_after(seconds):
+                answer = await answer
+    except Exception as error:  # who cannot say that a call may run says that it may not
+        return Deny(f"checker raised: {type(error).__name__}{_words(error)}", UNAVAILABLE, "checker.failed")
+    wrong = None if answer is None and phase == "screen" else _wrong(answer)
+    if wrong is not None:
+        return Deny(f"checker answered {wrong}; it may answer Allow(), Deny or Halt", UNAVAILABLE, "checker.failed")
+    return Allow() if answer is None else answer
+
+
+def _wrong(answer: Any) -> str | None:
+    """What an answer is that decides nothing; None of one that decides."""
+    if isinstance(answer, Allow):
+        return None if answer == Allow() else "an Allow with arguments"
+    if not isinstance(answer, (Deny, Halt)):
+        return f"a {type(answer).__name__}"
+    texts = isinstance(answer.reason, str) and all(isinstance(said, (str, type(None))) for said in (answer.tell_model, answer.rule))
+    return None if texts else f"a {type(answer).__name__} whose words are no texts"
+
+
+def _words(error: Exception) -> str:
+    """What an error says, where it can."""
+    try:
+        said = str(error)
+    except Exception:
+        return ""
+    return f": {said}" if said else ""

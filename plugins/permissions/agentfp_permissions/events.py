@@ -1,4 +1,4 @@
-"""What stands on the record of each question that was asked about a call. Neither arguments nor history are in it."""
+"""What stands on the record: the role of a run, and each question that was asked about a call. Neither arguments nor history are in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Literal
 
 from agentfp.plugin import Content, Hash, Name, Number, Payload, event
 
+Phase = Literal["screen", "authorize"]
 Result = Literal["allow", "deny", "halt"]
+RoleFrom = Literal["options", "identity", "settings"]
 
 
 @event("agentfp.permission.check")
@@ -19,13 +21,13 @@ class PermissionChecked(Payload):
     capability: Name[str]
     target: Name[str]
     result: Name[Result]
-    phase: Name[Literal["screen", "authorize"]]
+    phase: Name[Phase]
     checker: Name[str | None] = None
     policy_rule_id: Name[str | None] = None
     rationale: Content[str | None] = None
     policy_hash: Hash[str | None] = None
     role: Name[str | None] = None
-    role_from: Name[Literal["options", "identity", "settings"] | None] = None
+    role_from: Name[RoleFrom | None] = None
     actor: Name[str] = "agent"
     sequence_length: Number[int] = 0
     again: Number[bool] = False
@@ -48,3 +50,13 @@ class PermissionHalted(Payload):
 
     def __str__(self) -> str:
         return f"the run is halted at {self.target}: {self.reason}"
+
+
+@event("agentfp.permission.role")
+class PermissionRole(Payload):
+    """A run was started in a role that its caller named. All legs of the turn go on in it, whatever the settings say."""
+
+    role: Name[str]
+
+    def __str__(self) -> str:
+        return f"the run goes in role {self.role!r}"

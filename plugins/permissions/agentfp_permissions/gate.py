@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import anyio
 import pydantic
 
 from agentfp.plugin import (
@@ -29,20 +27,18 @@ from agentfp.plugin import (
     nearest,
 )
 from agentfp_permissions.asking import Question, capabilities_of, skill_of
-from agentfp_permissions.calls import CallSequence, PastCall
-from agentfp_permissions.checkers import load_checkers
+from agentfp_permissions.calls import PastCall
+from agentfp_permissions.checkers import ask_checker, load_checkers
 from agentfp_permissions.errors import PolicyError, UnknownRoleError
-from agentfp_permissions.events import PermissionChecked, PermissionHalted, Result
+from agentfp_permissions.events import PermissionChecked, PermissionHalted, PermissionRole, Phase, Result, RoleFrom
+from agentfp_permissions.facts import Facts, Ruling, facts_of
 from agentfp_permissions.ledger import READ, Check, HaltReport, Ledger
 from agentfp_permissions.patterns import matches
 from agentfp_permissions.policy import digest_of, read_policy
-from agentfp_permissions.requests import Decision, PermissionChecker, PermissionRequest
+from agentfp_permissions.requests import PermissionChecker, PermissionRequest
 from agentfp_permissions.roles import RolePolicy
 
-UNAVAILABLE = "This call could not be authorised and was not run. That will not change in this run: do not try it again."
 HALTED = "This tool is not available in this context."
-Phase = Literal["screen", "authorize"]
-RoleFrom = Literal["options", "identity", "settings"]
 
 
 class Permissions(Plugin):
@@ -50,7 +46,7 @@ class Permissions(Plugin):
 
     name = "permissions"
     version = "0.1.0"
-    events = (PermissionChecked, PermissionHalted)
+    events = (PermissionChecked, PermissionHalted, PermissionRole)
     memo_events = READ
 
     class Settings(Plugin.Settings):
@@ -169,13 +165,13 @@ class Permissions(Plugin):
 
     @hookimpl
     def admit_input(self, message: Message, run: Run[Any]) -> Refuse | None:
-        """Refuse a run in a role that is not there, before a model is called."""
-        if self.policy.roles is None:
-            return None
-        role, _ = self._role(run)
-        if role is not None and role in self.policy.roles.roles:
-            return None
-        return Refuse(UnknownRoleError(role, self.policy.roles.roles))
+        """Refuse a run in a role that is not there, before a model is called; put the role on the record that its caller named."""
+        role, role_from = self._role(run)
+        if self.policy.roles is not None and (role is None or role not in self.policy.roles.roles):
+            return Refuse(UnknownRoleError(role, self.policy.roles.roles))
+        if role is not None and role_from == "options":
+            run.emit(PermissionRole(role))
+        return None
 
     @hookimpl(moment="before_tool", phase="screen")
     async def screen(self, call: CallView, batch: Batch, run: Run[Any]) -> Deny | Halt | None:
@@ -188,59 +184,54 @@ class Permissions(Plugin):
         return await self._decide("authorize", call, batch, run) if self._guards else None
 
     async def _decide(self, phase: Phase, call: CallView, batch: Batch, run: Run[Any]) -> Deny | Halt | None:
-        ledger: Ledger = run.memo(self)
-        role, role_from = self._role(run)
-        again = call.id in ledger.decided
-        ahead = [other for other in batch.calls[: call.index] if other.live and not ledger.is_dispatched(other.id)]
-        waiting = tuple([PastCall(o.id, o.name, o.arguments_json, run.turn, run.iteration) for o in ahead])
-        progress, before = ledger.before_call(call.id)
-        sequence = CallSequence(ledger.executed, min(before, ledger.of_turn(run.turn)), waiting, before)
-        ran = len(sequence) - len(waiting)
-
-        def tell(question: Question, answer: Decision, checker: str | None, digest: str | None) -> None:
-            result: Result = "allow" if isinstance(answer, Allow) else "halt" if isinstance(answer, Halt) else "deny"
-            if phase == "screen" and result == "allow":
-                return  # the question is asked again with the arguments
-            rule, reason = (None, None) if isinstance(answer, Allow) else (answer.rule, answer.reason)
-            run.emit(
-                PermissionChecked(
-                    question.capability, question.target, result, phase, checker, rule, reason, digest, role, role_from,
-                    sequence_length=len(sequence), again=again,
-                ),
-                call_id=call.id,
-            )  # fmt: skip
-
+        facts = facts_of(run.memo(self), call, batch, run, *self._role(run))
         for question in self._questions(phase, call):
-            request = PermissionRequest(
-                question.capability,
-                question.target,
-                call.name,
-                call.id,
-                role,
-                run.identity,
-                run.deps,
-                run.iteration,
-                None,
-                sequence,
-                ledger.before,
-                lambda: run.history,
-            )
-            for checker in self.checkers:
-                if question.capability != "tool_call" and question.capability not in getattr(checker, "governs", ()):
-                    continue
-                own = request if phase == "screen" else replace(request, arguments=call.arguments)  # parsed anew: nobody changes another's
-                answer = await self._ask(phase, checker, own)
-                if not isinstance(answer, Allow):
-                    tell(question, answer, checker.name, self._digest(checker))
-                    return self._refused(answer, checker.name, call, run, ran)
-            if question.capability == "tool_call":
-                names = [other.tool for other in waiting]
-                broken = progress.judge(call.name, () if phase == "screen" else names, by_name=phase == "screen")
-                if broken is not None:
-                    tell(question, broken, "sequence", self.policy.digest)
-                    return self._refused(broken, "sequence", call, run, ran)
-            tell(question, Allow(), None, self._whole_digest())
+            refusal = await self._refusal(phase, question, call, run, facts)
+            if refusal is not None:
+                self._file(phase, question, refusal, call, run, facts)
+                return self._refused(refusal, call, run, facts)
+            if phase == "authorize":  # what may run by its name is asked about again with the arguments
+                self._file(phase, question, Ruling(Allow(), None, self._whole_digest()), call, run, facts)
         return None
+
+    async def _refusal(self, phase: Phase, question: Question, call: CallView, run: Run[Any], facts: Facts) -> Ruling | None:
+        """The first answer to a question that lets the call not run: of the checkers in order, then of the rules of order."""
+        asked = PermissionRequest(
+            question.capability,
+            question.target,
+            call.name,
+            call.id,
+            facts.role,
+            run.identity,
+            run.deps,
+            run.iteration,
+            None,
+            facts.sequence,
+            facts.attempted,
+            lambda: run.history,
+        )
+        for checker in self.checkers:
+            if question.capability != "tool_call" and question.capability not in getattr(checker, "governs", ()):
+                continue
+            own = asked if phase == "screen" else replace(asked, arguments=call.arguments)  # parsed anew: nobody changes another's
+            answer = await ask_checker(checker, own, phase, self.settings.timeout)
+            if not isinstance(answer, Allow):
+                return Ruling(answer, checker.name, self._digest(checker))
+        if question.capability != "tool_call":
+            return None
+        by_name = phase == "screen"
+        broken = facts.progress.judge(call.name, () if by_name else [other.tool for other in facts.waiting], by_name=by_name)
+        return None if broken is None else Ruling(broken, "sequence", self.policy.digest)
+
+    def _file(self, phase: Phase, question: Question, ruling: Ruling, call: CallView, run: Run[Any], facts: Facts) -> None:
+        answer = ruling.answer
+        result: Result = "allow" if isinstance(answer, Allow) else "halt" if isinstance(answer, Halt) else "deny"
+        rule, reason = (None, None) if isinstance(answer, Allow) else (answer.rule, answer.reason)
+        row = PermissionChecked(
+            question.capability, question.target, result, phase, ruling.checker, rule, reason, ruling.digest, facts.role, facts.role_from,
+            sequence_length=len(facts.sequence), again=facts.again,
+        )  # fmt: skip
+        run.emit(row, call_id=call.id)
 
     def _questions(self, phase: Phase, call: CallView) -> Sequence[Question]:
         assert call.tool is not None  # the kernel refuses names that no tool has before this is asked
@@ -254,35 +245,12 @@ class Permissions(Plugin):
             questions.append(Question("skill_read", f"skill:{skill}"))
         return questions
 
-    async def _ask(self, phase: Phase, checker: PermissionChecker, request: PermissionRequest) -> Decision:
-        ask = checker.check if phase == "authorize" else getattr(checker, "screen", None)
-        if ask is None:
-            return Allow()
-        try:
-            answer = ask(request)
-            if inspect.isawaitable(answer):
-                with anyio.fail_after(self.settings.timeout):
-                    answer = await answer
-        except Exception as error:  # who cannot say that a call may run says that it may not
-            return Deny(f"checker raised: {type(error).__name__}{_words(error)}", UNAVAILABLE, "checker.failed")
-        if answer is None and phase == "screen":
-            return Allow()
-        if isinstance(answer, Allow):
-            if answer == Allow():
-                return answer
-            what = "an Allow with arguments"
-        elif isinstance(answer, (Deny, Halt)):
-            if isinstance(answer.reason, str) and all(isinstance(said, (str, type(None))) for said in (answer.tell_model, answer.rule)):
-                return answer
-            what = f"a {type(answer).__name__} whose words are no texts"
-        else:
-            what = f"a {type(answer).__name__}"
-        return Deny(f"checker answered {what}; it may answer Allow(), Deny or Halt", UNAVAILABLE, "checker.failed")
-
-    def _refused(self, answer: Deny | Halt, checker: str, call: CallView, run: Run[Any], ran: int) -> Deny | Halt:
+    def _refused(self, ruling: Ruling, call: CallView, run: Run[Any], facts: Facts) -> Deny | Halt:
+        answer = ruling.answer
+        assert not isinstance(answer, Allow)
         if isinstance(answer, Halt):
             told = answer.tell_model or HALTED
-            run.emit(PermissionHalted(call.name, answer.reason, ran, checker, answer.rule, told), call_id=call.id)
+            run.emit(PermissionHalted(call.name, answer.reason, facts.ran, ruling.checker, answer.rule, told), call_id=call.id)
             return Halt(answer.reason, told, answer.rule)
         if answer.tell_model is None and self.settings.show_rationale:
             return Deny(answer.reason, f"[permission denied: {answer.reason}]", answer.rule)
@@ -290,9 +258,8 @@ class Permissions(Plugin):
 
     def _role(self, run: Run[Any]) -> tuple[str | None, RoleFrom | None]:
         option = run.options(self).role
-        ledger: Ledger = run.memo(self)
-        if option is None and ledger.option_role is not None and ledger.option_role[0] == run.turn:
-            option = ledger.option_role[1]  # a resume goes on in the role that the run was started in
+        if option is None:
+            option = self._named_before(run)
         if option is not None:
             return option, "options"
         principal = None if run.identity is None else run.identity.principal
@@ -300,6 +267,14 @@ class Permissions(Plugin):
             return self.policy.identities[principal], "identity"
         active = None if self.policy.roles is None else self.policy.roles.active_role
         return active, None if active is None else "settings"
+
+    def _named_before(self, run: Run[Any]) -> str | None:
+        """The role that a caller named when the run was started; a nested run goes in its parent's, where its own policy has that role."""
+        ledger = run.memo(self)
+        if isinstance(ledger, Ledger) and ledger.option_role is not None and ledger.option_role[0] == run.turn:
+            return ledger.option_role[1]
+        outer = None if run.parent is None else self._named_before(run.parent)
+        return outer if self.policy.roles is None or outer in self.policy.roles.roles else None
 
     def _digest(self, checker: PermissionChecker) -> str | None:
         if isinstance(checker, RolePolicy):
@@ -311,12 +286,3 @@ class Permissions(Plugin):
         """Of all the rules that let a call through: the policy's own, or with those of the checkers that have one."""
         others = [(checker.name, found) for checker in self._own if (found := self._digest(checker))]
         return self.policy.digest if not others else digest_of(self.policy.digest, others)
-
-
-def _words(error: Exception) -> str:
-    """What an error says, where it can."""
-    try:
-        said = str(error)
-    except Exception:
-        return ""
-    return f": {said}" if said else ""

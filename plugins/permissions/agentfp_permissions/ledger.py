@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from agentfp.events import MessageAdded, ToolDispatched, ToolEnded, ToolStarted, VerdictFiled
 from agentfp.plugin import Event
 from agentfp_permissions.calls import CallSequence, PastCall
-from agentfp_permissions.events import PermissionChecked, PermissionHalted
+from agentfp_permissions.events import PermissionChecked, PermissionHalted, PermissionRole
 from agentfp_permissions.sequence import Progress, SequenceRule
 
 READ = (
@@ -19,6 +19,7 @@ READ = (
     ToolEnded.event_name,
     PermissionChecked.event_name,
     PermissionHalted.event_name,
+    PermissionRole.event_name,
 )
 SUCCEEDED = ("success", "partial")
 
@@ -82,7 +83,7 @@ class Ledger:
     __hash__ = None  # type: ignore[assignment]
 
     def _view(self) -> tuple[object, ...]:
-        return self.attempted, self.executed, self.checks, self.halts, self.progress.counters, self.turn_begins
+        return self.attempted, self.executed, self.checks, self.halts, self.progress.counters, self.turn_begins, self.option_role
 
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)
@@ -105,10 +106,12 @@ class Ledger:
         elif isinstance(payload, PermissionChecked):
             self.checks.append(Check(call_id, event.turn, event.iteration, payload))
             self.decided.add(call_id)
-            if payload.role_from == "options" and payload.role is not None:
+            if payload.role_from == "options" and payload.role is not None:  # a resume may be given another one
                 self.option_role = (event.turn, payload.role)
         elif isinstance(payload, PermissionHalted):
             self._halted(event, payload)
+        elif isinstance(payload, PermissionRole):
+            self.option_role = (event.turn, payload.role)
         return self
 
     def is_dispatched(self, call_id: str) -> bool:

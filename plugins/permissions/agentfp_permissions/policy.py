@@ -217,7 +217,7 @@ class _Reader:
 
     def keys(self, table: Mapping[str, Any], accepted: Sequence[str], where: str, what: str) -> None:
         wrong = [key for key in table if key not in accepted]
-        self.problems += [f"{where} has {key!r}, which is no key of {what}; {nearest(key, accepted)}" for key in wrong]
+        self.problems += [f"{where} has {key!r}, which is no key of {what}; {nearest(str(key), accepted)}" for key in wrong]
 
     def patterns(self, value: Any, where: str, *, at_least: int = 0) -> tuple[str, ...]:
         if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < at_least:

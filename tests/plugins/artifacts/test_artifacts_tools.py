@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from agentfp.plugin import Plugin
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_artifacts import Artifacts, Wants, memory_artifacts
 from tests.plugins.artifacts.agents import ROWS, filed, made, names, outcomes, said
-from tests.plugins.artifacts.stores import Clock, Maker
+from tests.plugins.artifacts.stores import NOW, Clock, Maker
 
 pytestmark = pytest.mark.anyio
 UNKNOWN = "art_" + "0" * 22
@@ -251,6 +252,102 @@ async def test_every_verb_is_on_the_record(maker: Maker) -> None:
     ]
 
 
+class Foreign:
+    """A store of somebody else: the five verbs and no more, and what is asked of it may fail in its own way or be answered with a lie."""
+
+    def __init__(self, **instead: Any) -> None:
+        self._inner = memory_artifacts()
+        self._instead = instead
+        for verb in ("put", "head", "get", "delete", "list"):
+            setattr(self, verb, instead.get(verb, getattr(self._inner, verb)))
+
+
+async def test_what_a_foreign_store_raises_is_on_the_record_without_its_words() -> None:
+    async def fails(*args: Any, **more: Any) -> Any:
+        raise ConnectionError("the tenant is secret")
+
+    @tool
+    async def work(ctx: ToolContext[Any]) -> str:
+        """Work."""
+        with pytest.raises(ConnectionError):
+            await ctx.artifacts.put(kind="a", media_type="text/plain", data="x")
+        with pytest.raises(ConnectionError):
+            await ctx.artifacts.get(UNKNOWN)
+        return "tried"
+
+    store: Any = Foreign(put=fails, get=fails)
+    result = await made([call("work"), "done"], [work], Artifacts(store=store)).run("go")
+    assert said(result) == ["tried"]
+    assert [(refused.op, refused.reason, refused.ref, refused.detail) for refused in filed(result, "refused")] == [
+        ("put", "unavailable", None, "ConnectionError"),
+        ("get", "unavailable", UNKNOWN, "ConnectionError"),
+    ]
+
+
+async def test_a_range_of_a_store_without_ranges_ends_where_the_artifact_does() -> None:
+    found: list[Any] = []
+
+    @tool
+    async def work(ctx: ToolContext[Any]) -> str:
+        """Work."""
+        meta = await ctx.artifacts.put(kind="a", media_type="text/plain", data="0123456789")
+        for offset, length in ((-5, 3), (8, 5), (20, 5), (2, -1)):
+            part = await ctx.artifacts.get_range(meta.ref, offset, length)
+            found.append((part.offset, part.data))
+        return "read"
+
+    store: Any = Foreign()
+    await made([call("work"), "done"], [work], Artifacts(store=store)).run("go")
+    assert found == [(0, b"012"), (8, b"89"), (10, b""), (2, b"")]
+
+
+async def test_a_store_that_says_two_things_of_an_artifact_hands_out_nothing() -> None:
+    async def another(scope: Any, ref: str) -> Any:
+        found = await memory.get(scope, ref)
+        assert found is not None
+        return dataclasses.replace(found, meta=dataclasses.replace(found.meta, kind="payroll"))
+
+    store: Any = Foreign(get=another)
+    memory = store._inner
+    result = await made([call("load"), charting, "done"], [load, chart], Artifacts(store=store)).run("go")
+    assert outcomes(result) == ["success", "denied"]
+    assert "cannot be read now" in said(result)[1]
+
+
+async def test_a_text_that_only_begins_like_json_is_handed_over_as_it_is() -> None:
+    deep = "[" * 100_000
+
+    @tool
+    async def write(ctx: ToolContext[Any]) -> str:
+        """Write."""
+        meta = await ctx.artifacts.put(kind="text", media_type="application/json", data=deep)
+        return str(meta.ref)
+
+    @tool
+    async def count(ctx: ToolContext[Any], text: Annotated[Any, Wants("text")]) -> str:
+        """Count."""
+        return str(text == deep)
+
+    result = await made([call("write"), lambda request: call("count", text=last(request)), "done"], [write, count]).run("go")
+    assert said(result)[1] == "True"
+
+
+async def test_what_a_lineage_finds_expired_is_on_the_record(maker: Maker) -> None:
+    store = maker()
+
+    @tool
+    async def work(ctx: ToolContext[Any]) -> str:
+        """Work."""
+        parent = await ctx.artifacts.put(kind="a", media_type="text/plain", data="parent", expires_at=NOW + 10)
+        child = await ctx.artifacts.put(kind="b", media_type="text/plain", data="child", parent_refs=[parent.ref])
+        store.now.ms += 10
+        return str([meta.kind for meta in await ctx.artifacts.lineage(child.ref)])
+
+    result = await made([call("work"), "done"], [work], Artifacts(store=store)).run("go")
+    assert said(result) == ["['b']"]
+    assert names(result) == ["minted", "minted", "expired"]
+
+
 async def test_what_a_put_sweeps_away_is_on_the_record_before_it(maker: Maker) -> None:
     @tool
     async def work(ctx: ToolContext[Any]) -> str:
@@ -308,6 +405,22 @@ async def test_a_conversation_has_its_artifacts_over_its_turns() -> None:
 
 
 # --- present ---
+
+
+async def test_a_long_label_does_not_fill_a_refusal() -> None:
+    script = [call("load", label="x" * 100_000), call("chart", dataset=UNKNOWN), "done"]
+    result = await made(script, [load, chart]).run("go")
+    assert len(said(result)[1]) < 500
+    assert said(result)[0] in said(result)[1]
+
+
+@pytest.mark.parametrize("whose", [{}, {"identity": Identity(tenant="acme", principal="ann")}, {"session_id": "s"}])
+async def test_a_nested_agent_works_with_the_artifacts_of_its_parent(whose: dict[str, Any], maker: Maker) -> None:
+    plugin = Artifacts(store=maker())
+    inner = made([call("load"), last], [load], plugin)
+    agent = made([call("sub", request="load"), charting, "done"], [inner.as_tool("sub", "Loads."), chart], plugin)
+    result = await agent.run("go", **whose)
+    assert said(result)[1] == "2 rows from rows, first north"
 
 
 async def test_presenting_is_on_the_record_with_what_it_is() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentfp.artifacts import ArtifactStoreError, InvalidArtifactError, PutArtifact, Scope, StreamPut, UnreadableArtifactFileError
+from agentfp.artifacts import ArtifactStoreError, InvalidArtifactError, Origin, PutArtifact, Scope, StreamPut, UnreadableArtifactFileError
 from agentfp_artifacts import file_artifacts, memory_artifacts, sqlite_artifacts
 from agentfp_artifacts.masking import without_secrets
 from tests.plugins.artifacts.stores import NOW, Clock, Maker
@@ -44,6 +44,8 @@ ODD: dict[str, dict[str, Any]] = {
     "a ref as a list of parents": {"parent_refs": "art_" + "a" * 22},
     "a parent that is no text": {"parent_refs": [5]},
     "an origin of another sort": {"origin": "run"},
+    "an origin of no text": {"origin": Origin("run", 5)},  # type: ignore[arg-type]
+    "an origin with a lone surrogate": {"origin": Origin("\ud800")},
 }
 
 
@@ -84,7 +86,56 @@ async def test_a_cursor_that_holds_no_place_is_refused(maker: Maker, cursor: str
         await maker().list(SCOPE, cursor=cursor)
 
 
+@pytest.mark.parametrize("size", [3.0, "3", None, True, -1, 10**40])
+@pytest.mark.parametrize("name", ["memory", "file", "s3"])
+async def test_a_stream_of_no_length_is_refused(name: str, size: Any, tmp_path: Path, s3_client: Any) -> None:
+    store = Maker(name, tmp_path, s3_client)()
+    with pytest.raises(InvalidArtifactError, match="bytes is no whole number"):
+        await store.put_stream(SCOPE, StreamPut(kind="k", media_type="t", bytes=size), stream(b"abc"))
+    assert (await store.list(SCOPE)).artifacts == ()
+
+
+@pytest.mark.parametrize("chunk", ["abc", [1, 2, 3], None])
+@pytest.mark.parametrize("name", ["memory", "file", "s3"])
+async def test_a_stream_of_no_bytes_is_refused(name: str, chunk: Any, tmp_path: Path, s3_client: Any) -> None:
+    store = Maker(name, tmp_path, s3_client)()
+    for body in (stream(chunk), without_secrets(stream(chunk), lambda text: text)):
+        with pytest.raises(InvalidArtifactError, match="its chunks are bytes"):
+            await store.put_stream(SCOPE, StreamPut(kind="k", media_type="t", bytes=3), body)
+    assert (await store.list(SCOPE)).artifacts == ()
+
+
+async def stream(*chunks: Any) -> AsyncIterator[Any]:
+    for chunk in chunks:
+        yield chunk
+
+
+async def test_a_limit_beyond_all_time_is_as_good_as_none(maker: Maker) -> None:
+    store = maker(ttl_s=1e300)
+    meta = (await store.put(SCOPE, thing())).meta
+    assert (await store.list(SCOPE)).artifacts == (meta,)
+
+
 # --- disks that take nothing more ---
+
+
+async def test_what_cannot_be_let_go_of_does_not_undo_a_put(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = maker(max_count_per_scope=1)
+    first = (await store.put(SCOPE, thing("first"))).meta
+
+    def refuse(scope: Scope, ref: str) -> None:
+        raise ArtifactStoreError("no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_remove", refuse)
+        store.now.ms += 1
+        done = await store.put(SCOPE, thing("second"))
+        assert done.swept == ()
+    assert (await store.list(SCOPE)).artifacts == (done.meta, first)
+    store.now.ms += 1
+    done = await store.put(SCOPE, thing("third"))
+    assert len(done.swept) == 2
+    assert (await store.list(SCOPE)).artifacts == (done.meta,)
 
 
 def no_more(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +305,14 @@ async def test_an_upload_whose_answer_was_lost_leaves_nothing(s3_client: Any, tm
             s3_client.complete_multipart_upload(**options)
             raise TimeoutError("no answer came")
 
+        def put_object(self, **options: Any) -> Any:
+            s3_client.put_object(**options)
+            raise TimeoutError("no answer came")
+
     store._client = Lost()
+    with pytest.raises(ArtifactStoreError, match="TimeoutError"):
+        await store.put(SCOPE, thing())
+    assert (await store.list(SCOPE)).artifacts == ()
 
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(9):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,20 @@ from hypothesis import strategies as st
 
 from agentfp.artifacts import (
     REF,
+    ArtifactError,
+    ArtifactIntegrityError,
     ArtifactStoreError,
     InvalidArtifactError,
+    Origin,
     PutArtifact,
     Scope,
     StreamPut,
+    UnknownParentRefError,
     UnreadableArtifactFileError,
 )
 from agentfp_artifacts import file_artifacts, memory_artifacts, s3_artifacts, sqlite_artifacts
+from agentfp_artifacts.stores import file as file_stores
+from agentfp_artifacts.stores.known import KnownRows
 from agentfp_artifacts.stores.metas import Row, meta_of
 from agentfp_artifacts.stores.paths import segment, segments
 from agentfp_artifacts.stores.payload import canonical_bytes, restored
@@ -61,6 +69,22 @@ async def test_what_was_used_least_recently_makes_room(maker: Maker) -> None:
     by_use = maker.name in ("memory", "sqlite")
     assert [(swept.kind, swept.reason) for swept in third.swept] == [("second" if by_use else "first", "max_count")]
     assert await kinds(store) == (["third", "first"] if by_use else ["third", "second"])
+
+
+async def test_a_clock_that_goes_back_makes_no_room_with_what_is_new(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, limits = Clock(), {"max_count_per_scope": 3}
+    store = maker(clock=clock, **limits)
+    for kind in ("a", "b"):
+        clock.ms += 1
+        await store.put(SCOPE, thing(kind=kind))
+    real = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() - 3_600_000_000_000)
+    clock.ms -= 3_600_000
+    swept: list[str] = []
+    for kind in ("c", "d", "e", "f"):
+        clock.ms += 1
+        swept += [one.kind for one in (await store.put(SCOPE, thing(kind=kind))).swept]
+    assert swept == ["a", "b", "c"]
 
 
 async def test_bytes_are_kept_under_their_limit(maker: Maker) -> None:
@@ -102,6 +126,68 @@ async def test_a_put_does_not_look_at_all_there_is(maker: Maker, monkeypatch: py
         store.now.ms += 1
         await store.put(SCOPE, thing())
     assert len(looked) <= 1
+
+
+@pytest.mark.parametrize("name", ["memory", "sqlite"])
+async def test_what_states_its_own_end_is_swept_by_a_put_of_a_store_without_limits(name: str, tmp_path: Path) -> None:
+    maker = Maker(name, tmp_path)
+    store = maker(**({"max_count_per_scope": None, "max_bytes_per_scope": None} if name == "memory" else {}))
+    await store.put(SCOPE, thing(kind="old", expires_at=NOW + 10))
+    await store.put(SCOPE, thing(kind="stays"))
+    store.now.ms += 10
+    done = await store.put(SCOPE, thing(kind="new"))
+    assert [(swept.kind, swept.reason) for swept in done.swept] == [("old", "ttl")]
+    maker.close()
+
+
+@pytest.mark.parametrize("name", ["file", "s3"])
+async def test_a_put_under_a_limit_reads_what_is_new_and_sees_what_others_do(
+    name: str, tmp_path: Path, s3_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = Maker(name, tmp_path, s3_client)
+    clock = Clock()
+    store = maker(max_count_per_scope=20, clock=clock)
+    other = Maker(name, tmp_path, s3_client)(max_count_per_scope=20, clock=clock)  # another process at the same place
+    read: list[Any] = []
+    where, reader = (file_stores, "_row_in") if name == "file" else (store, "_headed")
+    before = getattr(where, reader)
+
+    def counted(place: Any) -> Any:
+        read.append(place)
+        return before(place)
+
+    monkeypatch.setattr(where, reader, counted)
+    for _ in range(30):
+        clock.ms += 1
+        await store.put(SCOPE, thing())
+    assert len(read) <= 30
+    clock.ms += 1
+    done = await other.put(SCOPE, thing(kind="of another"))
+    assert len(done.swept) == 1
+    kept = (await store.list(SCOPE, limit=100)).artifacts
+    assert (len(kept), kept[0]) == (20, done.meta)
+    await other.delete(SCOPE, done.meta.ref)
+    assert (await store.put(SCOPE, thing())).swept == ()
+
+
+def test_no_more_rows_are_remembered_than_are_to_be() -> None:
+    read: list[str] = []
+
+    def reader(name: str) -> Row | None:
+        read.append(name)
+        return None if name == "gone" else rows(1, 1)[0]
+
+    known = KnownRows(most=3)
+    assert len(known.of("a", ["1", "2", "gone"], reader)) == 2
+    assert len(known.of("a", ["1", "2"], reader)) == 2
+    assert read == ["1", "2", "gone"]
+    known.of("b", ["3", "4"], reader)  # a is forgotten
+    read.clear()
+    known.of("b", ["3", "4"], reader)
+    known.of("a", ["1", "2"], reader)
+    known.of("c", ["5", "6", "7", "8"], reader)  # more than are remembered at all
+    assert read == ["1", "2", "5", "6", "7", "8"]
+    assert len(known.of("a", ["1"], reader)) == 1
 
 
 async def test_a_database_reads_the_rows_that_make_room_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -490,8 +576,11 @@ async def test_a_damaged_or_newer_file_is_told_and_not_taken_for_nothing(tmp_pat
     for text, problem in ((good[:20], "damaged"), ("{}", "damaged"), (good.replace('"format": 1', '"format": 2'), "format 2")):
         path.write_text(text)
         for verb in (store.head, store.get):
-            with pytest.raises(UnreadableArtifactFileError, match=problem):
+            with pytest.raises(UnreadableArtifactFileError, match=problem) as raised:
                 await verb(SCOPE, meta.ref)
+            assert raised.value.file == str(path)
+            assert "enant" not in str(raised.value)
+            assert "principal" not in str(raised.value)
     path.write_text(good)
     (path.parent / "notes.json").write_text("not ours")
     (path.parent / "thumbs.db").write_text("not ours")
@@ -500,6 +589,42 @@ async def test_a_damaged_or_newer_file_is_told_and_not_taken_for_nothing(tmp_pat
     with pytest.raises(UnreadableArtifactFileError, match="data is not there"):
         await store.get(SCOPE, meta.ref)
     assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
+
+
+FIELDS = ("ref", "kind", "media_type", "bytes", "created_at", "expires_at", "label", "digest", "parent_refs", "origin")
+AS_GOOD_AS_NONE: dict[str, list[Any]] = {"expires_at": [None], "label": [None], "digest": [None], "parent_refs": [{}], "origin": [None, {}]}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("odd", [{}, 1.5, [[]], None], ids=["object", "number", "list", "nothing"])
+async def test_a_file_that_is_damaged_in_one_place_is_told(tmp_path: Path, field: str, odd: Any) -> None:
+    store = file_artifacts(tmp_path)
+    parent = (await store.put(SCOPE, thing())).meta
+    item = thing(label="l", digest="sha-256", expires_at=2**50, parent_refs=[parent.ref], origin=Origin("r", "c"))
+    ref = (await store.put(SCOPE, item)).meta.ref
+    (path,) = tmp_path.rglob(f"{ref}.json")
+    found = json.loads(path.read_text())
+    found["meta"][field] = odd
+    path.write_text(json.dumps(found))
+    if odd in AS_GOOD_AS_NONE.get(field, []):
+        assert await store.head(SCOPE, ref) is not None
+        return
+    for verb in (store.head(SCOPE, ref), store.get(SCOPE, ref), store.list(SCOPE)):
+        with pytest.raises(UnreadableArtifactFileError, match="damaged"):
+            await verb
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnreadableArtifactFileError("a/b.json", "it is damaged"),
+        ArtifactIntegrityError("art", "sha-256:a", "sha-256:b"),
+        UnknownParentRefError(["art"]),
+    ],
+)
+def test_an_error_comes_out_of_another_process_as_it_was(error: ArtifactError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
 async def test_a_database_of_another_program_or_version_is_refused(tmp_path: Path) -> None:
@@ -530,6 +655,74 @@ def test_a_database_is_a_file(file: str) -> None:
 def test_a_prefix_is_a_plain_one(prefix: str) -> None:
     with pytest.raises(TypeError, match="no prefix"):
         s3_artifacts("bucket", prefix=prefix, client=object())
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ('{"v": 2}', "it has version 2"),
+        ("{", "it is damaged"),
+        ("[]", "it is damaged"),
+        ('{"v": 1, "shape": "text", "seq": 1, "meta": {}}', "it is damaged"),
+    ],
+)
+async def test_an_object_that_cannot_be_read_is_told_and_not_taken_for_nothing(
+    entry: str, words: str, s3_client: Any, tmp_path: Path
+) -> None:
+    store = Maker("s3", tmp_path, s3_client)()
+    scope = Scope("c", "Tenant-9")
+    old = (await store.put(scope, thing(expires_at=NOW + 10))).meta
+    ref = mint()
+    s3_client.put_object(Bucket="bucket", Key=store._key(scope, ref), Body=b"x", Metadata={"agentfp-artifact": entry})
+    s3_client.put_object(Bucket="bucket", Key=store._key(scope, mint()), Body=b"somebody else's")
+    for asked in (store.get(scope, ref), store.head(scope, ref), store.list(scope)):
+        with pytest.raises(UnreadableArtifactFileError, match=words) as raised:
+            await asked
+        assert "enant-9" not in str(raised.value)
+    store.now.ms += 10
+    assert [swept.ref for swept in await store.sweep()] == [old.ref]
+
+
+FORKS = """
+import asyncio, os, sys
+from agentfp.artifacts import PutArtifact, Scope
+from agentfp_artifacts import sqlite_artifacts
+
+store = sqlite_artifacts(sys.argv[1])
+
+def put(count):
+    async def puts():
+        for number in range(count):
+            await store.put(Scope("c"), PutArtifact(kind="k", media_type="t", data=number))
+    asyncio.run(puts())
+
+put(1)
+store._lock.acquire()  # as a thread of the parent may while it forks
+parents, children = store._open, []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        import threading
+        worker = threading.Thread(target=put, args=(10,))
+        worker.start()
+        worker.join(30)
+        os._exit(0 if store._open is not parents and not worker.is_alive() else 1)
+    children.append(child)
+print([os.waitpid(child, 0)[1] for child in children])
+store._lock.release()
+put(1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+async def test_a_store_that_was_open_before_a_fork_is_opened_anew_after_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    script = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS, str(file)]
+    done = await anyio.run_process(script, check=True)
+    assert done.stdout.decode().strip() == "[0, 0, 0]"
+    store = sqlite_artifacts(file)
+    assert len((await store.list(Scope("c"), limit=100)).artifacts) == 32
+    store.close()
 
 
 async def test_what_the_service_says_stands_in_no_error(s3_client: Any) -> None:

@@ -316,6 +316,20 @@ async def test_a_nested_call_keeps_its_own_id() -> None:
     assert facts(result) == []
 
 
+async def test_a_person_consents_for_a_nested_agent_that_works_for_them() -> None:
+    provider, ann = Consenting(), Identity(principal="ann")
+    plugin, calls = Credentials(provider=provider), list[dict[str, str]]()
+    inner = Agent(ScriptedModel(ASK), tools=[crm(calls)], plugins=[plugin])
+    script = [call("ask_crm", request="Who is Ann?"), "Ann."]
+    outer = Agent(ScriptedModel(script), tools=[inner.as_tool("ask_crm", "Ask the CRM.")], plugins=[plugin])
+    result: Any = await outer.run("Who?", identity=ann)
+    assert [wanted.url for wanted in await plugin.authorizations(result)] == [URL]
+    provider.consented = True
+    done = await outer.resume(Pause.from_json(result.pause.to_json()), True)
+    assert (done.text, len(calls)) == ("Ann.", 1)
+    assert {request.identity for request in provider.requests} == {ann}
+
+
 def pulling(*, sync: bool = False) -> Callable[..., Any]:
     @tool
     def find_customer(ctx: ToolContext, name: str) -> str:

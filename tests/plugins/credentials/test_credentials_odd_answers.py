@@ -11,13 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from agentfp import Agent, ToolContext, tool
+from agentfp import Agent, ConfigError, ToolContext, tool
 from agentfp.plugin import Identity
 from agentfp.testing import ScriptedModel, call
 from agentfp_credentials import (
     AuthorizationRequired,
     ConsentCallbackError,
     Credential,
+    CredentialError,
     CredentialRequest,
     Credentials,
     Issued,
@@ -26,6 +27,7 @@ from agentfp_credentials import (
     OAuth2AuthorizationCode,
     OAuth2ClientCredentials,
     ProviderError,
+    UnknownServiceError,
     bearer,
 )
 
@@ -268,3 +270,78 @@ async def test_a_callback_that_finishes_nothing_is_told_and_a_code_is_used_once(
     with pytest.raises(ConsentCallbackError, match="no consent waits"):
         await provider.finish(f"x?code=c&state={state}", identity=ANN)
     assert asked == ["c"]
+
+
+class OfTheApplication(ProviderError):
+    def __init__(self) -> None:
+        super().__init__("own", status=418)
+
+
+@pytest.mark.parametrize("error", [ConsentCallbackError("a"), UnknownServiceError("b"), ProviderError("c", status=503), OfTheApplication()])
+def test_what_a_provider_raises_comes_out_of_another_process_as_it_was(error: ProviderError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.status) == (str(error), error.status)
+    assert type(again) is (ProviderError if isinstance(error, OfTheApplication) else type(error))
+
+
+@pytest.mark.parametrize("scopes", [None, 5, [5], ["read", " "]])
+def test_scopes_that_are_none_are_said_with_the_other_problems(scopes: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Needs("crm", scopes=scopes, mode="usr")  # type: ignore[arg-type]
+    assert "scopes are texts" in str(raised.value)
+    assert "'user'" in str(raised.value)
+
+
+class Consents:
+    """Plays a provider that wants a consent, and may answer otherwise later."""
+
+    id = "consents"
+
+    def __init__(self) -> None:
+        self.later: Any = None
+
+    async def get_credential(self, request: CredentialRequest, /) -> Any:
+        if isinstance(self.later, Exception):
+            raise self.later
+        url = f"https://login.example/{request.service}/{request.mode}/{'+'.join(request.scopes)}"
+        return self.later or AuthorizationRequired(url, f"{request.service}:{request.mode}:{len(request.scopes)}")
+
+
+def needing(name: str, need: Needs) -> Any:
+    async def run(ctx: Any) -> str:
+        return ctx.credential.kind  # type: ignore[no-any-return]
+
+    run.__annotations__["ctx"] = Annotated[ToolContext[Any], need]
+    return tool(run, name=name, description=name)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Needs("crm", scopes=("read write",)), Needs("crm", scopes=("read", "write"))),
+        (Needs("crm user"), Needs("crm", mode="user", scopes=("machine",))),
+    ],
+)
+async def test_two_needs_that_are_spelled_alike_are_two_questions(first: Needs, second: Needs) -> None:
+    plugin = Credentials(provider=Consents())
+    script = ScriptedModel([[call("one"), call("two")], "ok"])
+    result = await Agent(script, tools=[needing("one", first), needing("two", second)], plugins=[plugin]).run("Go")
+    assert result.pause is not None
+    assert len({question.key for question in result.pause.questions}) == 2
+    assert len({wanted.url for wanted in await plugin.authorizations(result)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("later", "reason"),
+    [(RuntimeError(f"Bearer {TOKEN}"), "provider_failed"), (AuthorizationRequired(7, "s"), "bad_answer"), ("nonsense", "bad_answer")],  # type: ignore[arg-type]
+)
+async def test_what_a_provider_says_when_it_is_asked_for_the_url_is_shown_to_nobody(later: Any, reason: str) -> None:
+    provider = Consents()
+    plugin = Credentials(provider=provider)
+    result = await Agent(ScriptedModel([call("one"), "ok"]), tools=[needing("one", Needs("crm"))], plugins=[plugin]).run("Go")
+    provider.later = later
+    with pytest.raises(CredentialError) as caught:
+        await plugin.authorizations(result)
+    assert (caught.value.service, caught.value.reason) == ("crm", reason)
+    assert caught.value.__context__ is None
+    assert TOKEN not in repr(caught.value) + str(caught.value)

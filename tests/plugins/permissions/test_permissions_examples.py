@@ -10,9 +10,17 @@ from typing import Any
 import pytest
 
 from agentfp import Agent, Pause, PolicyHaltError, approve, tool
-from agentfp.plugin import Allow, CallView, Deny, Halt, Identity, Plugin, ToolSource, hookimpl, raw_tool
+from agentfp.plugin import Allow, AskField, AskPerson, CallView, Deny, Halt, Identity, Plugin, ToolSource, hookimpl, raw_tool
 from agentfp.testing import ScriptedModel, call
-from agentfp_permissions import PermissionChecked, PermissionHalted, PermissionRequest, Permissions, RolePolicy, UnknownRoleError
+from agentfp_permissions import (
+    PermissionChecked,
+    PermissionHalted,
+    PermissionRequest,
+    PermissionRole,
+    Permissions,
+    RolePolicy,
+    UnknownRoleError,
+)
 
 pytestmark = pytest.mark.anyio
 UNAVAILABLE = "This call could not be authorised and was not run. That will not change in this run: do not try it again."
@@ -315,7 +323,7 @@ async def test_a_checker_sees_what_ran_and_what_will() -> None:
     tools = [counted.tool(name) for name in "abc"]
     script = [call("a"), [call("c"), call("b"), call("a")], "ok"]
     await Agent(ScriptedModel(script), tools=tools, plugins=[Permissions(checkers=(Says(look),))]).run("Go")
-    ran, waiting = ("a", "success"), ("c", "proposed")
+    ran, waiting = ("a", "success"), ("c", "in_flight")
     assert seen == [[], [ran], [ran, waiting], [ran, waiting]]
 
 
@@ -375,6 +383,59 @@ async def test_a_resume_keeps_the_role_of_the_run() -> None:
             result = await agent.resume(stored(result), approve())
         assert counted.ran == expected
         assert {row.role for row in result.record.of(PermissionChecked)} == {role}
+
+
+class AsksFirst(Plugin):
+    """Asks the person about a call before anybody decides over it."""
+
+    name = "asks_first"
+
+    @hookimpl(moment="before_tool", phase="fill", per="batch")
+    def fill(self, batch: Any, run: Any) -> Any:
+        waiting = [one for one in batch.live if one.name == "look"]
+        return AskPerson([AskField("sure", "Sure?", "acknowledge", call_id=waiting[0].id)]) if waiting and not batch.answers else None
+
+
+@pytest.mark.parametrize("roles", [True, False])
+async def test_a_run_that_pauses_before_any_call_is_decided_goes_on_in_its_role(roles: bool) -> None:
+    counted = Counted()
+    tools = [counted.tool("look"), counted.tool("wipe")]
+    policy: dict[str, Any] = {"roles": {"admin": ["*"], "guest": ["look"]}, "active_role": "admin"}
+    seen = Says(lambda request: Allow() if request.role == "guest" or request.tool == "look" else Deny("no guest"))
+    plugin = Permissions(**policy) if roles else Permissions(checkers=[seen])
+    agent = Agent(ScriptedModel([call("look"), call("wipe"), "ok"]), tools=tools, plugins=[AsksFirst(), plugin])
+    result = await agent.run("Go", options={"permissions": {"role": "guest"}})
+    assert result.paused
+    assert [row.role for row in result.record.of(PermissionRole)] == ["guest"]
+    assert not result.record.of(PermissionChecked)
+    result = await agent.resume(stored(result), True)
+    assert {(row.role, row.role_from) for row in result.record.of(PermissionChecked)} == {("guest", "options")}
+    assert counted.ran == (["look"] if roles else ["look", "wipe"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"options": {"permissions": {"role": "guest"}}}, ("guest", "options", "deny")),
+        ({"options": {"permissions": {"role": "elsewhere"}}}, ("admin", "settings", "allow")),
+        ({"identity": Identity(principal="ann")}, ("guest", "identity", "deny")),
+        ({}, ("admin", "settings", "allow")),
+    ],
+)
+async def test_a_nested_agent_goes_in_the_role_of_whom_it_works_for(arguments: dict[str, Any], expected: tuple[str, str, str]) -> None:
+    counted = Counted()
+    inner_policy: dict[str, Any] = {"roles": {"admin": ["*"], "guest": []}, "active_role": "admin", "identities": {"ann": "guest"}}
+    inner = Agent(ScriptedModel([call("wipe"), "ok"]), tools=[counted.tool("wipe")], plugins=[Permissions(**inner_policy)])
+    plain = Agent(ScriptedModel([call("sub", request="x"), "ok"]), tools=[inner.as_tool("sub", "Wipes.")])
+    outer_policy: dict[str, Any] = {"roles": {"admin": ["*"], "guest": ["sub"], "elsewhere": ["sub"]}, "active_role": "admin"}
+    outer = Agent(
+        ScriptedModel([call("sub", request="x"), "ok"]), tools=[plain.as_tool("sub", "Asks.")], plugins=[Permissions(**outer_policy)]
+    )
+    result = await outer.run("Go", **arguments)
+    (middle,) = result.record.children.values()
+    (record,) = middle.children.values()
+    assert {(row.role, row.role_from, row.result) for row in record.of(PermissionChecked)} == {expected}
+    assert counted.ran == ([] if expected[2] == "deny" else ["wipe"])
 
 
 @pytest.mark.parametrize(("role", "words"), [("clark", "did you mean 'clerk'"), (None, "this run has no role")])

@@ -146,6 +146,8 @@ def test_the_letters_of_a_text_are_no_names(made: Any) -> None:
         ({"sequence": [AtMost("a", 1, rule=b"r")]}, "sequence[0].rule must be a text"),  # type: ignore[arg-type]
         ({"sequence": [AtMost("a", 1, reason="")]}, "sequence[0].reason must be a text"),
         ({"roles": {"": ["*"]}}, "the name of a role is blank"),
+        ({"roles": {"r": {None: ["*"]}}}, "roles.r has None, which is no key of a role"),
+        ({"sequence": [{"tool": "a", "at_most": 1, 7: 1}]}, "sequence[0] has 7, which is no key"),
         ({"roles": {" ": ["*"], "r": ["*"]}}, "the name of a role is blank"),
     ],
 )

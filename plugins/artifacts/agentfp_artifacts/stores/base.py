@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import logging
 import math
 import time
 from abc import ABC, abstractmethod
@@ -37,13 +38,12 @@ from agentfp_artifacts.stores.metas import Row
 from agentfp_artifacts.stores.noticing import notice
 from agentfp_artifacts.stores.payload import canonical_bytes, digest_of, restored
 from agentfp_artifacts.stores.refs import is_ref, mint
-from agentfp_artifacts.stores.retention import Limits, expiry, gone, plan
+from agentfp_artifacts.stores.retention import LARGEST, Limits, expiry, gone, plan
 
+LOG = logging.getLogger("agentfp.artifacts")
 T = TypeVar("T")
 Key = tuple[int, int, str]
 MAX_PAGE = 1000
-LARGEST = 2**63
-"""Where whole numbers end that every store can keep."""
 MOST_SCOPES = 10_000
 """Of how many scopes it is remembered when expired artifacts are looked for again."""
 
@@ -158,8 +158,7 @@ class BaseStore(ABC):
         with self._locked(scope):
             swept = self._plan(scope, len(raw), now)
             self._write(scope, Row(meta, shape, self._next_seq(scope), now), raw)
-            self._let_go(scope, swept)
-        return PutResult(meta, tuple(swept))
+            return PutResult(meta, self._let_go(scope, swept))
 
     def _meta(self, item: PutArtifact | StreamPut, size: int, now: int, digest: str | None) -> ArtifactMeta:
         return ArtifactMeta(
@@ -195,9 +194,17 @@ class BaseStore(ABC):
         self._look_again[key] = now + int(self.limits.ttl_s * 1000)
         return [row for row in self._rows(scope) if row.expired(now)]
 
-    def _let_go(self, scope: Scope, swept: Sequence[Swept]) -> None:
+    def _let_go(self, scope: Scope, swept: Sequence[Swept]) -> tuple[Swept, ...]:
+        """Delete what makes room, once the new artifact is there. What cannot be deleted is left for the next put: this one is done."""
+        gone_now = []
         for one in swept:
-            self._remove(scope, one.ref)
+            try:
+                self._remove(scope, one.ref)
+            except ArtifactStoreError as error:
+                LOG.warning("an artifact that should make room stays: %s", error)
+            else:
+                gone_now.append(one)
+        return tuple(gone_now)
 
     def _live(self, scope: Scope, ref: Any, *, reading: bool = True) -> Row | None:
         if not is_ref(ref):
@@ -312,13 +319,15 @@ def check_item(item: PutArtifact | StreamPut, now: int) -> None:
     if not isinstance(item.label, (str, type(None))):
         raise InvalidArtifactError(f"label is a {type(item.label).__name__}; give a text, or leave it out")
     for name, value in (("kind", item.kind), ("media_type", item.media_type), ("label", item.label or "")):
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if _has_surrogate(value):
             raise InvalidArtifactError(f"{name} holds a lone surrogate, which no encoding can hold; mend the text")
     parents = item.parent_refs
     if isinstance(parents, str) or not isinstance(parents, Sequence) or not all(isinstance(ref, str) for ref in parents):
         raise InvalidArtifactError("parent_refs is no list of refs; give one, or leave it out")
-    if not isinstance(item.origin, (Origin, type(None))):
-        raise InvalidArtifactError(f"origin is a {type(item.origin).__name__}; give an Origin, or leave it out")
+    if not _is_origin(item.origin):
+        raise InvalidArtifactError("origin is no Origin with texts; give one, or leave it out")
+    if isinstance(item, StreamPut) and (type(item.bytes) is not int or not 0 <= item.bytes < LARGEST):
+        raise InvalidArtifactError("bytes is no whole number from 0; say how many bytes the stream has")
     expires_at = item.expires_at
     if expires_at is None:
         return
@@ -326,6 +335,17 @@ def check_item(item: PutArtifact | StreamPut, now: int) -> None:
         raise InvalidArtifactError("expires_at is no number; give unix time in milliseconds, or leave it out")
     if not now < expires_at < LARGEST:
         raise InvalidArtifactError("expires_at is not in the future; give unix time in milliseconds, or leave it out")
+
+
+def check_chunk(chunk: Any) -> int:
+    """The length of a chunk of a stream.
+
+    Raises:
+        InvalidArtifactError: it is no bytes.
+    """
+    if not isinstance(chunk, (bytes, bytearray)):
+        raise InvalidArtifactError(f"the stream gave a {type(chunk).__name__}; its chunks are bytes")
+    return len(chunk)
 
 
 def check_length(declared: int, got: int) -> None:
@@ -347,6 +367,16 @@ async def ending(body: AsyncIterator[bytes]) -> AsyncIterator[AsyncIterator[byte
         end = getattr(body, "aclose", None)
         if end is not None:
             await end()
+
+
+def _is_origin(origin: Any) -> bool:
+    if not isinstance(origin, Origin):
+        return origin is None
+    return all(each is None or (isinstance(each, str) and not _has_surrogate(each)) for each in (origin.run_id, origin.tool_call_id))
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _cursor(key: Key) -> str:

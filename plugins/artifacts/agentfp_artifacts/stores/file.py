@@ -19,7 +19,8 @@ from typing import Any, BinaryIO, ClassVar
 import anyio.to_thread
 
 from agentfp.artifacts import ArtifactStoreError, ArtifactStream, PutResult, Scope, StreamPut, Swept, UnreadableArtifactFileError
-from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.base import BaseStore, check_chunk, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.known import KnownRows
 from agentfp_artifacts.stores.metas import Row, row_dict, row_of
 from agentfp_artifacts.stores.paths import segments
 from agentfp_artifacts.stores.refs import is_ref
@@ -47,6 +48,7 @@ class FileStore(BaseStore):
             raise TypeError("file_artifacts: the directory is blank; name one")
         self.directory = Path(directory)
         self._guard = threading.Lock()
+        self._known = KnownRows()
 
     async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
         """Store a stream; no more than a chunk of it is in memory.
@@ -68,7 +70,7 @@ class FileStore(BaseStore):
             with file:
                 async with ending(body):
                     async for chunk in body:
-                        got += len(chunk)
+                        got += check_chunk(chunk)
                         if got > item.bytes:
                             break
                         await self._work(_written, file, chunk)
@@ -162,14 +164,17 @@ class FileStore(BaseStore):
         with self._locked(scope):
             swept = self._plan(scope, row.meta.bytes, row.meta.created_at)
             self._written_with(scope, row, temporary.replace)
-            self._let_go(scope, swept)
-        return PutResult(row.meta, tuple(swept))
+            return PutResult(row.meta, self._let_go(scope, swept))
 
     def _find(self, scope: Scope, ref: str) -> Row | None:
         return _row_in(self._folder(scope) / f"{ref}.json")
 
+    def _next_seq(self, scope: Scope) -> int:
+        return self._known.next_seq(str(self._folder(scope)))
+
     def _rows(self, scope: Scope) -> Sequence[Row]:
-        return list(_rows_in(self._folder(scope)))
+        folder = self._folder(scope)
+        return self._known.of(str(folder), _tickets_in(folder), lambda name: _row_in(folder / name))
 
     def _payload(self, scope: Scope, row: Row) -> bytes | None:
         return self._slice(scope, row, 0, -1)
@@ -202,7 +207,7 @@ class FileStore(BaseStore):
         now = self.now()
         for folder in [path for path in self.directory.glob("*/*/*") if path.is_dir()]:
             try:
-                for row in _rows_in(folder, damaged=False):
+                for row in _readable_in(folder):
                     if row.expired(now):
                         (folder / f"{row.meta.ref}.json").unlink(missing_ok=True)
                         (folder / f"{row.meta.ref}.bin").unlink(missing_ok=True)
@@ -226,23 +231,22 @@ def _clear_abandoned(folder: Path) -> None:
                     path.unlink()
 
 
-def _rows_in(folder: Path, *, damaged: bool = True) -> Iterator[Row]:
-    """The rows of a folder; with ``damaged``, an error for what cannot be read."""
+def _tickets_in(folder: Path) -> list[str]:
+    """The names of the files that say what artifacts are; what else is there is somebody else's."""
     try:
         names = [entry.name for entry in os.scandir(folder)]
     except FileNotFoundError:
-        return
+        return []
     except OSError as error:
         raise _failed("list", error) from error
-    for name in names:
-        if name.endswith(".json") and is_ref(name[:-5]):
-            try:
-                row = _row_in(folder / name)
-            except UnreadableArtifactFileError:
-                if damaged:
-                    raise
-                continue
-            if row is not None:
+    return [name for name in names if name.endswith(".json") and is_ref(name[:-5])]
+
+
+def _readable_in(folder: Path) -> Iterator[Row]:
+    """The rows of a folder; what cannot be read is left out."""
+    for name in _tickets_in(folder):
+        with contextlib.suppress(UnreadableArtifactFileError):
+            if (row := _row_in(folder / name)) is not None:
                 yield row
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from agentfp.artifacts import ArtifactStream, PutResult, Scope, StreamPut, Swept
-from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.base import BaseStore, check_chunk, check_item, check_length, ending, wall_clock
 from agentfp_artifacts.stores.metas import Row
 from agentfp_artifacts.stores.retention import Limits, gone, least_used, plan
 
@@ -65,6 +65,7 @@ class MemoryStore(BaseStore):
         got = bytearray()
         async with ending(body):
             async for chunk in body:
+                check_chunk(chunk)
                 got += chunk
                 if len(got) > item.bytes:
                     break
@@ -73,8 +74,7 @@ class MemoryStore(BaseStore):
         with self._locked(scope):
             swept = self._plan(scope, len(got), now)
             self._write(scope, Row(meta, "bytes", self._next_seq(scope), now), bytes(got))
-            self._let_go(scope, swept)
-        return PutResult(meta, tuple(swept))
+            return PutResult(meta, self._let_go(scope, swept))
 
     async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
         """An artifact's bytes in chunks.

@@ -18,7 +18,7 @@ class Row:
         meta: what is told of it.
         shape: what the payload was.
         seq: grows with every put of a scope; orders those of one millisecond.
-        used_at: when it was last read, in milliseconds; where a store does not keep that, when it was put.
+        used_at: its place in the order of use: when it was last read, in milliseconds; where a store does not keep that, its ``seq``.
     """
 
     meta: ArtifactMeta
@@ -55,9 +55,25 @@ def meta_of(found: Any) -> ArtifactMeta:
         values = dict(found)
         origin = values.pop("origin", None)
         parents = tuple(values.pop("parent_refs", ()))
-        return ArtifactMeta(**values, origin=None if origin is None else Origin(**origin), parent_refs=parents)
+        made = ArtifactMeta(**values, origin=None if origin is None else Origin(**origin), parent_refs=parents)
     except (TypeError, ValueError) as error:
         raise ValueError("it holds no metadata of an artifact") from error
+    if not _fits(made):
+        raise ValueError("it holds metadata that no artifact has")
+    return made
+
+
+def _fits(meta: ArtifactMeta) -> bool:
+    """Whether each field is of its type: what was damaged may still be JSON."""
+    origin = meta.origin or Origin()
+    texts = (meta.ref, meta.kind, meta.media_type, *meta.parent_refs)
+    maybe_texts = (meta.label, meta.digest, origin.run_id, origin.tool_call_id)
+    numbers = (meta.bytes, meta.created_at, 0 if meta.expires_at is None else meta.expires_at)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(text, (str, type(None))) for text in maybe_texts)
+        and all(type(number) is int for number in numbers)
+    )
 
 
 def row_dict(row: Row) -> dict[str, Any]:
@@ -73,5 +89,4 @@ def row_of(found: Any) -> Row:
     """
     if not isinstance(found, dict) or found.get("shape") not in SHAPES or not isinstance(found.get("seq"), int):
         raise ValueError("it is no row of a store")
-    meta = meta_of(found.get("meta"))
-    return Row(meta, found["shape"], found["seq"], meta.created_at)
+    return Row(meta_of(found.get("meta")), found["shape"], found["seq"], found["seq"])

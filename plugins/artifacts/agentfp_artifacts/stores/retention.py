@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from agentfp.artifacts import InvalidArtifactError, SweepReason, Swept
 from agentfp_artifacts.stores.metas import Row
 
+LARGEST = 2**63
+"""Where whole numbers end that every store can keep."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -47,7 +50,7 @@ class Limits:
 
 def expiry(stated: int | None, now: int, limits: Limits) -> int | None:
     """When an artifact expires: as stated, and no later than the store's limit says."""
-    own = None if limits.ttl_s is None else now + int(limits.ttl_s * 1000)
+    own = None if limits.ttl_s is None else min(now + int(limits.ttl_s * 1000), LARGEST - 1)
     known = [int(at) for at in (stated, own) if at is not None]
     return min(known) if known else None
 

@@ -14,8 +14,18 @@ from typing import Any, ClassVar
 
 import anyio
 
-from agentfp.artifacts import ArtifactStoreError, ArtifactStream, InvalidArtifactError, PutResult, Scope, StreamPut, Swept
-from agentfp_artifacts.stores.base import BaseStore, check_item, check_length, ending, wall_clock
+from agentfp.artifacts import (
+    ArtifactStoreError,
+    ArtifactStream,
+    InvalidArtifactError,
+    PutResult,
+    Scope,
+    StreamPut,
+    Swept,
+    UnreadableArtifactFileError,
+)
+from agentfp_artifacts.stores.base import BaseStore, check_chunk, check_item, check_length, ending, wall_clock
+from agentfp_artifacts.stores.known import KnownRows
 from agentfp_artifacts.stores.metas import Row, meta_dict, row_dict, row_of
 from agentfp_artifacts.stores.paths import segments
 from agentfp_artifacts.stores.refs import is_ref
@@ -31,7 +41,11 @@ NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
 class S3Store(BaseStore):
-    """Keeps artifacts in a bucket. A list reads the metadata of each artifact of the scope, as a put does where there is a limit."""
+    """Keeps artifacts in a bucket.
+
+    A list asks for the names of all artifacts of the scope and for the metadata of those that are new to this process; a put does so too,
+    where there is a limit.
+    """
 
     name: ClassVar[str] = "s3_artifacts"
 
@@ -45,6 +59,7 @@ class S3Store(BaseStore):
         self.bucket = bucket
         self.prefix = f"{trimmed}/" if trimmed else ""
         self._client = _new_client() if client is None else client
+        self._known = KnownRows()
 
     async def put_stream(self, scope: Scope, item: StreamPut, body: AsyncIterator[bytes]) -> PutResult:
         """Store a stream, in parts of 8 MiB.
@@ -64,7 +79,7 @@ class S3Store(BaseStore):
             got, part = 0, bytearray()
             async with ending(body):
                 async for chunk in body:
-                    got += len(chunk)
+                    got += check_chunk(chunk)
                     if got > item.bytes:
                         break
                     part += chunk
@@ -77,8 +92,7 @@ class S3Store(BaseStore):
             with anyio.CancelScope(shield=True):
                 await self._work(upload.abort)
             raise
-        await self._work(self._let_go, scope, swept)
-        return PutResult(row.meta, tuple(swept))
+        return PutResult(row.meta, await self._work(self._let_go, scope, swept))
 
     async def get_stream(self, scope: Scope, ref: str) -> ArtifactStream | None:
         """An artifact's bytes in chunks.
@@ -114,13 +128,22 @@ class S3Store(BaseStore):
     def _key(self, scope: Scope, ref: str) -> str:
         return f"{self.prefix}{'/'.join(segments(scope))}/{ref}"
 
-    def _row(self, found: Any) -> Row | None:
-        """What an object's metadata says; None where it is nobody's artifact."""
-        try:
-            row = json.loads(found["Metadata"][ENTRY])
-            return row_of(row) if row.get("v") == VERSION else None
-        except (KeyError, ValueError, AttributeError):
+    def _row(self, found: Any, ref: str) -> Row | None:
+        """What an object's metadata says; None where it is somebody else's object."""
+        entry = found.get("Metadata", {}).get(ENTRY)
+        if entry is None:
             return None
+        try:
+            row = json.loads(entry)
+            version = row.get("v")
+            if isinstance(version, int) and version > VERSION:
+                raise UnreadableArtifactFileError(ref, f"it has version {version}, and this version reads up to {VERSION}")
+            made = row_of(row)
+            if version != VERSION or made.meta.ref != ref:
+                raise ValueError("it is not the object of its ref")
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise UnreadableArtifactFileError(ref, "it is damaged") from error
+        return made
 
     def _object(self, scope: Scope, ref: str, span: str | None) -> Any:
         options = {} if span is None else {"Range": span}
@@ -145,7 +168,7 @@ class S3Store(BaseStore):
     def _headed(self, key: str) -> Row | None:
         with self.calling("read"):
             try:
-                return self._row(self._client.head_object(Bucket=self.bucket, Key=key))
+                return self._row(self._client.head_object(Bucket=self.bucket, Key=key), key.rpartition("/")[2])
             except Exception as error:
                 if _code(error) in NOT_THERE:
                     return None
@@ -159,9 +182,12 @@ class S3Store(BaseStore):
                     if is_ref(found["Key"].rpartition("/")[2]):
                         yield found["Key"]
 
+    def _next_seq(self, scope: Scope) -> int:
+        return self._known.next_seq(self._key(scope, ""))
+
     def _rows(self, scope: Scope) -> Sequence[Row]:
-        found = [self._headed(key) for key in self._keys(self._key(scope, ""))]
-        return [row for row in found if row is not None]
+        where = self._key(scope, "")
+        return self._known.of(where, self._keys(where), self._headed)
 
     def _payload(self, scope: Scope, row: Row) -> bytes | None:
         found = self._object(scope, row.meta.ref, None)
@@ -175,15 +201,15 @@ class S3Store(BaseStore):
         return None if found is None else self._read(found["Body"])
 
     def _write(self, scope: Scope, row: Row, raw: bytes) -> None:
+        at = {"Bucket": self.bucket, "Key": self._key(scope, row.meta.ref)}
         metadata = _metadata(row)
-        with self.calling("write"):
-            self._client.put_object(
-                Bucket=self.bucket,
-                Key=self._key(scope, row.meta.ref),
-                Body=raw,
-                Metadata=metadata,
-                ContentType="application/octet-stream",
-            )
+        try:
+            with self.calling("write"):
+                self._client.put_object(**at, Body=raw, Metadata=metadata, ContentType="application/octet-stream")
+        except ArtifactStoreError:
+            with contextlib.suppress(Exception):  # the answer may have been lost, and not the object
+                self._client.delete_object(**at)
+            raise
 
     def _remove(self, scope: Scope, ref: str) -> None:
         self._deleted(self._key(scope, ref))
@@ -196,10 +222,11 @@ class S3Store(BaseStore):
         now = self.now()
         swept: list[Swept] = []
         for key in self._keys(self.prefix):
-            row = self._headed(key)
-            if row is not None and row.expired(now):
-                self._deleted(key)
-                swept.append(gone(row, "ttl"))
+            with contextlib.suppress(UnreadableArtifactFileError):  # it stays where it is, for a read to tell of it
+                row = self._headed(key)
+                if row is not None and row.expired(now):
+                    self._deleted(key)
+                    swept.append(gone(row, "ttl"))
         return tuple(swept)
 
 

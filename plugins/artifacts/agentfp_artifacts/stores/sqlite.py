@@ -42,6 +42,8 @@ CREATE TRIGGER artifacts_added AFTER INSERT ON artifacts BEGIN
 CREATE TRIGGER artifacts_removed AFTER DELETE ON artifacts BEGIN
   UPDATE totals SET count = count - 1, bytes = bytes - old.bytes WHERE scope = old.scope; END;
 """
+LATEST = "max(?, (SELECT ifnull(max(used_at), 0) + 1 FROM artifacts WHERE scope = ?))"
+"""The place in the order of use of what is used now: after all that was used before, whatever the clock says."""
 ROW = "SELECT seq, used_at, shape, meta FROM artifacts"
 
 
@@ -57,6 +59,8 @@ class SQLiteStore(BaseStore):
             raise TypeError(f"sqlite_artifacts: {self.file!r} is no file of its own; name one, or take memory_artifacts")
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
+        self._process = os.getpid()
+        self._left_alone: list[sqlite3.Connection] = []
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -69,6 +73,8 @@ class SQLiteStore(BaseStore):
 
     @contextlib.contextmanager
     def _connection(self, what: str) -> Iterator[sqlite3.Connection]:
+        if self._process != os.getpid():
+            self._forked()
         with self._lock:
             try:
                 if self._open is None:
@@ -78,6 +84,13 @@ class SQLiteStore(BaseStore):
                 # The name of the code alone: the text of an error may hold a path or a value.
                 why = getattr(error, "sqlite_errorname", None) or type(error).__name__
                 raise ArtifactStoreError(f"sqlite_artifacts could not {what} an artifact: {why}; see to its disk and its file") from error
+
+    def _forked(self) -> None:
+        """A connection of the parent must not be used here, nor closed; its lock may be held by a thread that this process has not."""
+        self._process, self._lock = os.getpid(), threading.RLock()
+        if self._open is not None:
+            self._left_alone.append(self._open)
+            self._open = None
 
     def _connect(self) -> sqlite3.Connection:
         self._keep_private()
@@ -144,13 +157,14 @@ class SQLiteStore(BaseStore):
             meta.created_at,
             meta.expires_at,
             row.used_at,
+            _scope_text(scope),
             meta.bytes,
             row.shape,
             json.dumps(meta_dict(meta), ensure_ascii=False, separators=(",", ":")),
             raw,
         )
         with self._connection("write") as open_:
-            open_.execute(f"INSERT INTO artifacts ({', '.join(COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            open_.execute(f"INSERT INTO artifacts ({', '.join(COLUMNS[1:])}) VALUES (?, ?, ?, ?, {LATEST}, ?, ?, ?, ?)", values)
 
     def _find(self, scope: Scope, ref: str) -> Row | None:
         with self._connection("read") as open_:
@@ -162,11 +176,11 @@ class SQLiteStore(BaseStore):
             return [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ?", (_scope_text(scope),))]
 
     def _plan(self, scope: Scope, incoming: int, now: int) -> Sequence[Swept]:
-        if not self.limits.budgeted:
-            return super()._plan(scope, incoming, now)
         known = _scope_text(scope)
         with self._connection("write") as open_:
             expired = [self._row(found) for found in open_.execute(f"{ROW} WHERE scope = ? AND expires_at <= ?", (known, now))]
+            if not self.limits.budgeted:
+                return [gone(row, "ttl") for row in expired]
             count, size = open_.execute("SELECT count, bytes FROM totals WHERE scope = ?", (known,)).fetchone() or (0, 0)
             count, size = count - len(expired), size - sum([row.meta.bytes for row in expired])
             query = f"{ROW} WHERE scope = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY used_at, ref"
@@ -189,7 +203,7 @@ class SQLiteStore(BaseStore):
 
     def _touch(self, scope: Scope, ref: str, now: int) -> None:
         with self._connection("read") as open_:
-            open_.execute("UPDATE artifacts SET used_at = ? WHERE ref = ?", (now, ref))
+            open_.execute(f"UPDATE artifacts SET used_at = {LATEST} WHERE ref = ?", (now, _scope_text(scope), ref))
 
     def _payload(self, scope: Scope, row: Row) -> bytes | None:
         with self._connection("read") as open_:
