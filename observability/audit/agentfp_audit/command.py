@@ -13,6 +13,7 @@ import typer
 from agentfp.commands import Code, CommandError, Json, data, leave, note, on_terminal, say, table
 
 if TYPE_CHECKING:
+    from agentfp import Record
     from agentfp_audit.explaining import RunAccount
     from agentfp_audit.signing import Checker
     from agentfp_audit.verifying import AuditVerdict
@@ -57,8 +58,10 @@ def verify(
 def explain(
     paths: Files,
     recording: Annotated[
-        Path | None,
-        typer.Option("--recording", help="A recording of runs in it, or a folder for its newest: adds content.", show_default=False),
+        list[Path] | None,
+        typer.Option(
+            "--recording", help="A recording of runs in it, or a folder for its newest: adds content. Several times.", show_default=False
+        ),
     ] = None,
     key: Key = None,
     final_hash: FinalHash = None,
@@ -70,9 +73,6 @@ def explain(
     The log is verified first: of one that is broken nothing is told. A recording must be of the same runs, event by event. Ends with 1
     where something does not fit.
     """
-    from agentfp import AgentfpError
-    from agentfp.commands import recording_in
-    from agentfp.plugin import record_of
     from agentfp_audit.explaining import RecordingDiffersError, explain_audit
     from agentfp_audit.telling import lines_of
 
@@ -82,11 +82,10 @@ def explain(
     differs: str | None = None
     if verdict.valid:
         try:
-            accounts = explain_audit(files, recording=None if recording is None else record_of(recording_in(recording)))
+            records = [_recorded(path) for path in recording or ()]
+            accounts = explain_audit(files, recording=records or None)
         except RecordingDiffersError as error:
             differs = str(error)
-        except (AgentfpError, OSError) as error:
-            raise CommandError(f"--recording {str(recording)!r} cannot be used: {error}") from error
     if as_json:
         data({"verdict": asdict(verdict), "recording_differs": differs, "runs": [account.to_json() for account in accounts]})
     else:
@@ -149,6 +148,17 @@ def check_proof(
     else:
         say(f"broken: {verdict.reason}", "red")
     leave(Code.OK if verdict.valid else Code.NEGATIVE)
+
+
+def _recorded(path: Path) -> Record:
+    from agentfp import AgentfpError
+    from agentfp.commands import recording_in
+    from agentfp.plugin import record_of
+
+    try:
+        return record_of(recording_in(path))
+    except (AgentfpError, OSError) as error:
+        raise CommandError(f"--recording {str(path)!r} cannot be used: {error}") from error
 
 
 def _checker(key: Path | None) -> Checker | None:

@@ -32,6 +32,7 @@ class RunAccount:
         agent: the agent's name.
         versions: what the application said of itself.
         resumed_from: the run that this one goes on from.
+        parent_run: the run that this one is a part of, as a tool of it.
         status: how it ended; None where the log does not have its end.
         calls: of each tool call ``call_id``, ``tool``, ``outcome``.
         decisions: of each refusal, halt, approval: ``by``, ``what``, ``rule`` and so on, as the events have them.
@@ -48,6 +49,7 @@ class RunAccount:
     agent: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     resumed_from: str | None = None
+    parent_run: str | None = None
     status: str | None = None
     calls: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
@@ -72,18 +74,19 @@ class RecordingDiffersError(AgentfpError):
 
 
 class RecordingContent:
-    """The content of a recording, given out for those events only that are what the log says.
+    """The content of recordings, given out for those events only that are what the log says.
 
     Args:
-        record: the recording's record.
+        records: the records of the recordings.
     """
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, records: Iterable[Record]) -> None:
         self.runs: set[str] = set()
         self._events: dict[Key, Data] = {}
         self._used: set[Key] = set()
         self.unproved: list[str] = []
-        self._take(record)
+        for record in records:
+            self._take(record)
 
     def full(self, key: Key, logged: Data) -> Data | None:
         """The data of an event with its content; None where the recording does not have it.
@@ -133,18 +136,18 @@ def _holds(whole: Any, part: Any) -> bool:
     return bool(canonical(whole) == canonical(part)) if not isinstance(whole, (Mapping, list, tuple)) else False
 
 
-def explain_audit(sources: str | Path | Iterable[str | Path], *, recording: Record | None = None) -> list[RunAccount]:
+def explain_audit(sources: str | Path | Iterable[str | Path], *, recording: Record | Iterable[Record] | None = None) -> list[RunAccount]:
     """What a log tells, run by run. Have it verified first: this checks nothing but that a recording is of the same runs.
 
     Args:
         sources: the file, or files of one chain in their order.
-        recording: a recording of runs in it; its content is told, too.
+        recording: a recording of runs in it, or several; their content is told, too.
 
     Raises:
         RecordingDiffersError: the recording says something else than the log.
         OSError: a file cannot be read.
     """
-    content = None if recording is None else RecordingContent(recording)
+    content = None if recording is None else RecordingContent([recording] if isinstance(recording, Record) else recording)
     accounts: dict[str, RunAccount] = {}
     for line in _records(sources):
         meta = line["meta"]
@@ -194,6 +197,7 @@ def _tell(account: RunAccount, name: str, data: Data, meta: Data) -> None:
 def _genesis(account: RunAccount, data: Data, _meta: Data) -> None:
     account.versions = dict(data.get("versions") or {})
     account.resumed_from = data.get("resumed_from")
+    account.parent_run = data.get("parent_run")
 
 
 def _configured(account: RunAccount, data: Data, _meta: Data) -> None:

@@ -23,6 +23,7 @@ def lines_of(account: RunAccount) -> Iterator[str]:
     """
     versions = "".join(f", {name} {version}" for name, version in account.versions.items())
     after = f", goes on from {account.resumed_from}" if account.resumed_from else ""
+    after += f", part of {account.parent_run}" if account.parent_run else ""
     yield f"{account.run_id}: {account.agent or 'an agent'}{versions}{after}: {account.status or 'no end'}"
     for call in account.calls:
         yield _line("call", f"{call['tool'] or 'a tool'} ({call['call_id']}): {call['outcome']}")

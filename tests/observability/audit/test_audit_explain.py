@@ -12,6 +12,7 @@ from agentfp import Agent
 from agentfp.plugin import Deny, Plugin, Record, hookimpl
 from agentfp.testing import ScriptedModel, call
 from agentfp_audit import Audit, RecordingDiffersError, explain_audit
+from agentfp_audit.telling import lines_of
 from agentfp_core.cli import main
 from tests.observability.audit.logs import SECRET, decide, log_of
 
@@ -115,3 +116,33 @@ async def test_the_command(tmp_path: Path, capsys: Any) -> None:
     code, out, _ = run(str(log), "--json")
     told = json.loads(out)
     assert (code, told["verdict"]["valid"], told["runs"]) == (1, False, [])
+
+
+async def test_several_recordings_each_add_their_runs(tmp_path: Path, capsys: Any) -> None:
+    log = tmp_path / "audit.jsonl"
+    agent = Agent(ScriptedModel(["One.", "Two."]), name="loans", plugins=[Audit(path=log)])
+    records = [(await agent.run(question)).record for question in ("One?", "Two?")]
+    await agent.shutdown()
+    assert [account.answer for account in explain_audit(log, recording=records)] == ["One.", "Two."]
+    options: list[str] = []
+    for record in records:
+        record.save(tmp_path / f"{record.run_id}.jsonl")
+        options += ["--recording", str(tmp_path / f"{record.run_id}.jsonl")]
+    assert main(["audit", "explain", str(log), "--json", *options]) == 0
+    assert [run["answer"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["One.", "Two."]
+
+
+async def test_a_nested_run_is_told_apart_and_names_the_one_it_is_part_of(tmp_path: Path) -> None:
+    log, recording = tmp_path / "audit.jsonl", tmp_path / "run.jsonl"
+    clerk: Agent[Any, str] = Agent(
+        ScriptedModel([call("decide", id="n1", income=900), "Declined by rule dti-43."]), name="clerk", tools=[decide]
+    )
+    model = ScriptedModel([call("clerk", id="c1", request="Decide."), "It was declined."])
+    desk = Agent(model, name="desk", tools=[clerk.as_tool("clerk", "Decides.")], plugins=[Audit(path=log)])
+    (await desk.run("May I?")).record.save(recording)
+    await desk.shutdown()
+    outer, inner = explain_audit(log, recording=Record.load(recording))
+    assert (outer.agent, outer.parent_run, outer.answer) == ("desk", None, "It was declined.")
+    assert (inner.agent, inner.parent_run, inner.answer) == ("clerk", outer.run_id, "Declined by rule dti-43.")
+    assert [told["call_id"] for told in (*outer.calls, *inner.calls)] == ["c1", "n1"]
+    assert any("part of" in line and outer.run_id in line for line in lines_of(inner))
