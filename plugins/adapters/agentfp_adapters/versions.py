@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import importlib.metadata
 from dataclasses import dataclass
+from typing import ClassVar
+
+from agentfp import AgentfpError
 
 
-class AdapterVersionError(ImportError):
+class AdapterVersionError(AgentfpError, ImportError):
     """A framework is missing, or of a version whose interface is another one than the adapter needs."""
+
+    code: ClassVar[str] = "ERR_ADAPTER_VERSION"
 
 
 @dataclass(frozen=True, slots=True)

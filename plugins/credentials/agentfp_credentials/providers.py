@@ -5,23 +5,26 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import anyio
 import anyio.to_thread
 
+from agentfp import AgentfpError
 from agentfp.plugin import ConfigError
 from agentfp_credentials.protocol import AuthorizationRequired, CredentialProvider, CredentialRequest, Issued
 from agentfp_credentials.values import Credential, bearer, texts_of
 
 
-class ProviderError(Exception):
+class ProviderError(AgentfpError):
     """A provider cannot answer. Its words hold no secret.
 
     Args:
         message: what is wrong.
         status: HTTP status, where there was one.
     """
+
+    code: ClassVar[str] = "ERR_CREDENTIAL_PROVIDER"
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         self.status = status
