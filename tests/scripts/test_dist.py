@@ -81,8 +81,11 @@ def test_a_wheel_that_lacks_code_or_its_licence_is_found(report: list[dict[str, 
 @pytest.mark.usefixtures("report")
 def test_a_distribution_that_does_not_import_alone_is_found(out: Path, report: list[dict[str, Any]], tmp_path: Path) -> None:
     built = _built("observability/trust", report, tmp_path)
-    with ZipFile(built.wheel, "a") as wheel, pytest.warns(UserWarning, match="Duplicate name"):
-        wheel.writestr("agentfp_trust/__init__.py", "import something_that_nobody_has")
+    with ZipFile(built.wheel) as wheel:
+        kept = {name: wheel.read(name) for name in wheel.namelist()}
+    with ZipFile(built.wheel, "w") as wheel:  # anew: of two files of one name an installer may take either
+        for name, body in (kept | {"agentfp_trust/__init__.py": b"import something_that_nobody_has"}).items():
+            wheel.writestr(name, body)
     dist.install_alone(built, out, tmp_path)
     assert len(built.problems) == 1
     assert "something_that_nobody_has" in built.problems[0]
