@@ -30,11 +30,12 @@ XZ = b"\xfd7zXZ\x00"
 GZIP = b"\x1f\x8b"
 
 
-def open_lines(path: str | Path) -> BinaryIO:
+def open_lines(path: str | Path, *, as_far_as_it_goes: bool = False) -> BinaryIO:
     """Open a file of lines; one that is packed with xz or gzip is unpacked as it is read.
 
     Args:
         path: the file.
+        as_far_as_it_goes: a packed file that is cut off ends where it breaks off, and raises nothing.
 
     Raises:
         OSError: it cannot be read.
@@ -44,19 +45,20 @@ def open_lines(path: str | Path) -> BinaryIO:
     if head.startswith(XZ):
         import lzma
 
-        return _Packed(_AsItComes(lzma.LZMAFile(file)), file)
+        return _Packed(_AsItComes(lzma.LZMAFile(file), as_far_as_it_goes), file)
     if head.startswith(GZIP):
         import gzip
 
-        return _Packed(_AsItComes(gzip.GzipFile(fileobj=file)), file)
+        return _Packed(_AsItComes(gzip.GzipFile(fileobj=file), as_far_as_it_goes), file)
     return file
 
 
 class _AsItComes(RawIOBase):
     """What is unpacked of a file, up to the place where it breaks off: one that is cut off is read as far as it goes."""
 
-    def __init__(self, content: LZMAFile | GzipFile) -> None:
+    def __init__(self, content: LZMAFile | GzipFile, quiet: bool) -> None:
         self._content = content
+        self._quiet = quiet
 
     def readable(self) -> bool:
         return True
@@ -69,7 +71,12 @@ class _AsItComes(RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         with memoryview(buffer) as view:
-            data = self._content.read1(len(view))
+            try:
+                data = self._content.read1(len(view))
+            except Exception as error:
+                if self._quiet and _is_damage(error):
+                    return 0
+                raise
             view[: len(data)] = data
         return len(data)
 
@@ -98,13 +105,18 @@ def _unpacking() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        import gzip
-        import lzma
-        import zlib
-
-        if isinstance(error, (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)):
+        if _is_damage(error):
             raise RecordFormatError(f"the packed file cannot be unpacked to its end: {error}") from error
         raise
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether an error says that a packed file is cut off or damaged."""
+    import gzip
+    import lzma
+    import zlib
+
+    return isinstance(error, (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error))
 
 
 def unpacked(lines: BinaryIO) -> Iterator[bytes]:
@@ -197,8 +209,8 @@ class RecordFile:
         return self._read(0, ())
 
     def lines(self) -> BinaryIO:
-        """The file, opened for its lines; to be closed."""
-        return open_lines(self.path)
+        """The file, opened for its lines, as far as it can be unpacked; to be closed."""
+        return open_lines(self.path, as_far_as_it_goes=self.problem is not None)
 
     def events(self, path: tuple[str, ...] = ()) -> Iterator[Event]:
         """The events of the run, or of one that is nested in it.

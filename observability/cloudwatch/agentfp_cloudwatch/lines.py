@@ -27,7 +27,7 @@ def line_of(event: ExportedEvent, more: Mapping[str, Any], *, content: bool, max
         meta["content"] = content
     try:
         message = _json(event.name, dict(event.data), meta)
-    except (TypeError, ValueError):  # one field of one event must not cost the others
+    except (TypeError, ValueError, RecursionError):  # one field of one event must not cost the others
         message = _json(event.name, {"unserialisable": True}, meta)
     size = len(message.encode())
     if size > max_bytes:

@@ -33,7 +33,6 @@ class CloudWatch(Plugin):
     def __init__(self, settings: CloudWatchSettings | None = None, **values: Any) -> None:
         super().__init__(settings, **values)
         chosen: CloudWatchSettings = self.settings
-        self.log_stream = chosen.log_stream or default_stream()
         self._worker = BackgroundWorker(
             self._work,
             self.name,
@@ -46,11 +45,16 @@ class CloudWatch(Plugin):
         self._stream = LogStream(
             self._client,
             chosen.log_group,
-            self.log_stream,
+            chosen.log_stream or default_stream,
             max_events=chosen.max_batch_events,
             max_bytes=chosen.max_batch_bytes,
             failed=lambda error, count: self._worker.report(error, count, str(error)),
         )
+
+    @property
+    def log_stream(self) -> str:
+        """The stream that this process writes."""
+        return self._stream.name
 
     @property
     def stats(self) -> WorkerStats:
@@ -70,9 +74,8 @@ class CloudWatch(Plugin):
             return []
         if importlib.util.find_spec("boto3") is None:
             return ["it needs boto3, or a client of your own; pip install agentfp-cloudwatch"]
-        if settings.region is None and not _region():
-            return ["it knows no AWS region; set `region`, or AWS_DEFAULT_REGION in the environment"]
-        return []
+        problem = _region_problem() if settings.region is None else None
+        return [] if problem is None else [problem]
 
     @hookimpl
     def export_event(self, event: ExportedEvent) -> None:
@@ -103,9 +106,10 @@ class CloudWatch(Plugin):
         settings = self.settings
         lines = [line_of(event, more, content=settings.content, max_bytes=settings.max_event_bytes) for event, more in items]
         self._untold += dropped
-        if self._untold and not self._stream.put([dropped_line(self._untold, items[0][0].ts_ns)]):
+        lost = self._stream.put(lines)
+        if self._untold and lost < len(lines) and self._stream.note(dropped_line(self._untold, items[0][0].ts_ns)):
             self._untold = 0
-        return self._stream.put(lines)
+        return lost
 
     def _client(self) -> Any:
         settings = self.settings
@@ -124,8 +128,12 @@ def default_stream() -> str:
     return f"agentfp/{host}/{os.getpid()}-{time.time_ns() // 1_000_000}"
 
 
-def _region() -> str | None:
+def _region_problem() -> str | None:
+    from botocore.exceptions import BotoCoreError
     from botocore.session import Session
 
-    found: str | None = Session().get_config_variable("region")
-    return found
+    try:
+        found = Session().get_config_variable("region")
+    except BotoCoreError as error:  # a profile that is not there, a file of settings that cannot be read
+        return f"boto3's own settings cannot be used ({type(error).__name__}); see to AWS_PROFILE and the files in ~/.aws, or set `region`"
+    return None if found else "it knows no AWS region; set `region`, or AWS_DEFAULT_REGION in the environment"

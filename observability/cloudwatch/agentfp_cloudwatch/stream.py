@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from agentfp import AgentfpError
 from agentfp_cloudwatch.limits import LogLine, batches, sendable
-from agentfp_cloudwatch.retries import code_of, patiently
+from agentfp_cloudwatch.retries import code_of, passes, patiently
 
 MISSING = "ResourceNotFoundException"
 EXISTS = "ResourceAlreadyExistsException"
@@ -27,7 +28,7 @@ class LogStream:
     Args:
         client: makes boto3's client, once, when there is something to send.
         group: the log group; it is never made here, for who keeps its logs decides on how long and how encrypted.
-        name: of the stream.
+        name: of the stream, or what makes one for this process; a process that is forked off has one of its own then.
         max_events: log events of a call.
         max_bytes: of a call.
         failed: is handed each error and the number of log events that it cost.
@@ -39,7 +40,7 @@ class LogStream:
         self,
         client: Callable[[], Any],
         group: str,
-        name: str,
+        name: str | Callable[[], str],
         *,
         max_events: int,
         max_bytes: int,
@@ -50,7 +51,9 @@ class LogStream:
         self._make_client = client
         self._client: Any = None
         self.group = group
-        self.name = name
+        self._name_of = name if callable(name) else lambda: name
+        self.name = self._name_of()
+        self._pid = os.getpid()
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._failed = failed
@@ -68,11 +71,26 @@ class LogStream:
         Returns:
             How many are lost; each loss was reported.
         """
+        if os.getpid() != self._pid:
+            self._begin_anew()
         fit = sendable(lines, int(self._now() * 1000))
         lost = self._lose(len(lines) - len(fit), "are older than 14 days or more than two hours in the future")
         for batch in batches(fit, max_events=self._max_events, max_bytes=self._max_bytes):
             lost += self._batch(batch)
         return lost
+
+    def note(self, line: LogLine) -> bool:
+        """Send a log event of the sink's own, in one try; gives whether it was taken. It is no loss when it was not."""
+        try:
+            self._client_of().put_log_events(logGroupName=self.group, logStreamName=self.name, logEvents=[line._asdict()])
+        except Exception:  # what comes behind it says what is wrong
+            return False
+        return True
+
+    def _begin_anew(self) -> None:
+        """In a process that was forked off: its connections and its stream are its own."""
+        self._pid, self._client, self._made, self._unavailable = os.getpid(), None, False, None
+        self.name = self._name_of()
 
     def _batch(self, batch: list[LogLine]) -> int:
         if self._unavailable is not None:
@@ -88,24 +106,30 @@ class LogStream:
 
     def _sent(self, batch: list[LogLine]) -> Any:
         events = [line._asdict() for line in batch]
+        put = {"logGroupName": self.group, "logStreamName": self.name, "logEvents": events}
         try:
-            return self._call("put_log_events", logGroupName=self.group, logStreamName=self.name, logEvents=events)
+            reply = self._call("put_log_events", **put)
         except Exception as error:
             if code_of(error) == TAKEN_BEFORE:  # by a try whose answer did not arrive
                 return {}
             if code_of(error) != MISSING or self._made:
                 raise
-        self._make()
-        return self._call("put_log_events", logGroupName=self.group, logStreamName=self.name, logEvents=events)
+            self._make()
+            reply = self._call("put_log_events", **put)
+        self._made = False  # it is there; should somebody delete it, it is made again
+        return reply
 
     def _make(self) -> None:
-        """Make the stream, once. When that is refused, nothing is ever tried again."""
+        """Make the stream. When that is refused, nothing is ever tried again; what may pass is tried at the next batch."""
         self._made = True
         try:
             self._call("create_log_stream", logGroupName=self.group, logStreamName=self.name)
         except Exception as error:
             if code_of(error) == EXISTS:  # somebody was faster
                 return
+            if passes(error):
+                self._made = False
+                raise
             if code_of(error) == MISSING:
                 self._unavailable = f"have no log group {self.group!r}: it is never made here; make it, with the retention that you want"
             else:
@@ -114,9 +138,13 @@ class LogStream:
             raise
 
     def _call(self, operation: str, **arguments: Any) -> Any:
+        client = self._client_of()
+        return patiently(lambda: getattr(client, operation)(**arguments), self._sleep)
+
+    def _client_of(self) -> Any:
         if self._client is None:
             self._client = self._make_client()
-        return patiently(lambda: getattr(self._client, operation)(**arguments), self._sleep)
+        return self._client
 
     def _lose(self, count: int, why: str, cause: Exception | None = None) -> int:
         if count:

@@ -121,7 +121,7 @@ class Recorder:
             "meta": {"version": VERSION},
             "data": {
                 "capture_id": capture,
-                "facts": [{"number": number, **fact, "origin": dict(fact["origin"])} for number, fact in facts],
+                "facts": [{"number": number, **fact, "origin": _copied(fact["origin"])} for number, fact in facts],
                 "counters": asdict(counters),
                 "last_observed": counters.observed - 1 if counters.observed else None,
                 "first_retained": facts[0][0] if facts else None,
@@ -134,3 +134,7 @@ class Recorder:
         """Begin a new capture, without facts and with counters at 0. What is looked at just now belongs to the old one."""
         with self._lock:
             self._begin(uuid.uuid4().hex)
+
+
+def _copied(origin: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, list) else value for name, value in origin.items()}

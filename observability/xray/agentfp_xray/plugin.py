@@ -59,8 +59,8 @@ class XRay(Plugin):
             return
         if importlib.util.find_spec("boto3") is None:
             agent.problem("it needs boto3, or a client of your own; pip install agentfp-xray")
-        elif settings.region is None and not _region():
-            agent.problem("it knows no AWS region; set `region`, or AWS_DEFAULT_REGION in the environment")
+        elif settings.region is None and (problem := _region_problem()) is not None:
+            agent.problem(problem)
 
     def exports(self, name: str) -> bool:
         """Whether events of a name say something of a trace."""
@@ -104,8 +104,12 @@ class XRay(Plugin):
         return boto3.session.Session().client("xray", region_name=settings.region, endpoint_url=settings.endpoint_url, config=config)
 
 
-def _region() -> str | None:
+def _region_problem() -> str | None:
+    from botocore.exceptions import BotoCoreError
     from botocore.session import Session
 
-    found: str | None = Session().get_config_variable("region")
-    return found
+    try:
+        found = Session().get_config_variable("region")
+    except BotoCoreError as error:  # a profile that is not there, a file of settings that cannot be read
+        return f"boto3's own settings cannot be used ({type(error).__name__}); see to AWS_PROFILE and the files in ~/.aws, or set `region`"
+    return None if found else "it knows no AWS region; set `region`, or AWS_DEFAULT_REGION in the environment"

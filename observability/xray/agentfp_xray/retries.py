@@ -13,11 +13,17 @@ DELAYS = (0.2, 0.4, 0.8)
 """Seconds before each further try; up to as much again is added by chance, so that many processes do not come back at once."""
 BUSY = frozenset(
     {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
         "InternalFailure",
         "InternalServerError",
         "LimitExceededException",
         "OperationAbortedException",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
         "RequestTimeout",
         "RequestTimeoutException",
         "ServiceUnavailable",
@@ -27,9 +33,11 @@ BUSY = frozenset(
         "ThrottlingException",
         "ThrottledException",
         "TooManyRequestsException",
+        "TransactionInProgressException",
     }
 )
 """Codes of errors that pass."""
+_TOO_MANY = 429
 
 
 def code_of(error: BaseException) -> str:
@@ -46,7 +54,8 @@ def passes(error: BaseException) -> bool:
         return True
     response: Any = getattr(error, "response", None)
     if isinstance(response, Mapping):
-        return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) >= 500
+        status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        return status >= 500 or status == _TOO_MANY
     of_botocore = any(kind.__name__ in ("ConnectionError", "HTTPClientError") for kind in type(error).__mro__)
     return of_botocore or isinstance(error, (ConnectionError, TimeoutError))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import random
 import re
 from collections.abc import Callable
@@ -13,7 +15,10 @@ from agentfp_xray.limits import MAX_ANNOTATIONS, MAX_DOCUMENT_BYTES, MAX_TEXT, k
 OF_ROOT = 12
 """Annotations of a trace that are kept for its root."""
 W3C = re.compile(r"^(?:1-)?([0-9a-f]{8})-?([0-9a-f]{24})$")
-_RANDOM = random.SystemRandom()
+_RANDOM = random.Random()
+"""Of our own: no program seeds it. It takes its seed from the system, and a process that is forked off takes another one."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_RANDOM.seed)
 
 
 def new_id() -> str:
@@ -136,7 +141,8 @@ def _seconds(ns: int) -> float:
 
 
 def _value(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float)) else str(value)[:MAX_TEXT]
+    plain = isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else str(value)[:MAX_TEXT]
 
 
 def _filled(**parts: dict[str, Any]) -> dict[str, Any]:

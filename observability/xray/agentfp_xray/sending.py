@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -31,6 +32,7 @@ class Sender:
     ) -> None:
         self._make_client = client
         self._client: Any = None
+        self._pid = os.getpid()
         self._failed = failed
         self._sleep = sleep
 
@@ -56,8 +58,8 @@ class Sender:
         return (documents, "got an answer that is none of the service") if refused is None else (refused, None)
 
     def _call(self, documents: list[str]) -> Any:
-        if self._client is None:
-            self._client = self._make_client()
+        if self._client is None or os.getpid() != self._pid:  # a process that was forked off has connections of its own
+            self._pid, self._client = os.getpid(), self._make_client()
         return patiently(lambda: self._client.put_trace_segments(TraceSegmentDocuments=documents), self._sleep)
 
     def _lose(self, count: int, why: str) -> int:

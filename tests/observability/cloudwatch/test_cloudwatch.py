@@ -155,6 +155,10 @@ async def test_without_a_region_no_agent_is_built(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("AWS_CONFIG_FILE", "/not/there")
     with pytest.raises(ConfigError, match="no AWS region; set `region`, or AWS_DEFAULT_REGION"):
         agent(CloudWatch(log_group="g"), "Done.")
+    monkeypatch.setenv("AWS_PROFILE", "nobody-has-this-one")
+    with pytest.raises(ConfigError, match="settings cannot be used \\(ProfileNotFound\\); see to AWS_PROFILE"):
+        agent(CloudWatch(log_group="g"), "Done.")
+    monkeypatch.delenv("AWS_PROFILE")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     agent(CloudWatch(log_group="g"), "Done.")
 

@@ -72,6 +72,47 @@ def test_a_stream_that_may_not_be_made_is_tried_once_and_all_later_batches_are_r
         assert repr(given.group.name) in words
 
 
+def test_a_stream_that_somebody_deletes_is_made_again(aws: str) -> None:
+    given = Given(aws)
+    assert given.stream.put(lines(3)) == 0
+    for count in (2, 4):
+        given.group.client.delete_log_stream(logGroupName=given.group.name, logStreamName="s")
+        assert given.stream.put(lines(count)) == 0
+        assert len(given.group.raw()) == count
+    assert given.reported == []
+
+
+def test_a_stream_whose_making_was_throttled_is_made_with_the_next_batch(aws: str) -> None:
+    given = Given(aws, creates=in_turn(*[refusal("ThrottlingException", "CreateLogStream")] * 4))
+    assert given.stream.put(lines(3)) == 3
+    assert [words for words, _ in given.reported] == [f"3 log events for 's' of {given.group.name!r} were not taken (ThrottlingException)"]
+    assert given.stream.put(lines(2)) == 0
+    assert len(given.group.raw()) == 2
+
+
+def test_a_process_that_is_forked_off_has_a_stream_and_a_client_of_its_own(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, clients, names = Given(aws), [], iter(("mine", "its"))
+
+    def client() -> Any:
+        clients.append(given.client)
+        return given.client
+
+    stream = LogStream(client, given.group.name, lambda: next(names), max_events=10, max_bytes=10_000, failed=given._failed)
+    assert (stream.put(lines(1)), stream.name) == (0, "mine")
+    monkeypatch.setattr("os.getpid", lambda: -1)  # what a child sees is another number
+    assert (stream.put(lines(1)), stream.name) == (0, "its")
+    assert len(clients) == 2
+    assert sorted(given.group.streams) == ["its", "mine"]
+
+
+def test_a_note_of_the_sinks_own_is_tried_once_and_is_no_loss(aws: str) -> None:
+    given = Given(aws, puts=in_turn(None, None, refusal("ThrottlingException")))
+    assert given.stream.put(lines(1)) == 0
+    asked = len(given.client.asked)
+    assert given.stream.note(LogLine(int(time.time() * 1000), "2 events are lost")) is False
+    assert (len(given.client.asked) - asked, given.reported, given.slept) == (1, [], [])
+
+
 def test_a_group_that_is_missing_is_never_made(aws: str) -> None:
     given = Given(aws)
     stream = given.another(group="/not/there")

@@ -40,6 +40,12 @@ def outcome(recorder: Recorder) -> str:
     return "nothing"
 
 
+def test_a_snapshot_is_the_callers_own() -> None:
+    recorder = seen(path=("c1", "c2"))
+    recorder.snapshot()["data"]["facts"][0]["origin"]["path"].append("another")
+    assert recorder.snapshot()["data"]["facts"][0]["origin"]["path"] == ["c1", "c2"]
+
+
 @pytest.mark.parametrize(
     ("data", "origin", "wanted"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -191,3 +193,36 @@ def test_a_trace_of_the_caller_is_joined(given: str) -> None:
 def test_an_id_that_is_none_of_a_trace_is_not_used(given: str | None) -> None:
     assert trace_id_of(given, START_NS).startswith(f"1-{1_800_000_000:08x}-")
     assert trace_id_of(given, START_NS) != trace_id_of(given, START_NS)
+
+
+def test_what_is_no_number_is_written_as_text() -> None:
+    made = Segment(Trace(trace_id_of(None, START_NS), nobody), None, "desk", START_NS)
+    made.annotations = {"a": float("nan"), "b": float("inf"), "c": 0.5}
+    document = json.loads(made.document(START_NS), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert document["annotations"] == {"a": "nan", "b": "inf", "c": 0.5}
+
+
+def test_a_process_that_is_forked_off_makes_ids_of_its_own() -> None:
+    program = (
+        "import os, sys; from agentfp_xray.segments import new_id; new_id(); read, write = os.pipe(); child = os.fork()\n"
+        "if child == 0: os.write(write, new_id().encode()); os._exit(0)\n"
+        "os.waitpid(child, 0); print(os.read(read, 16).decode() == new_id())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_process_that_is_forked_off_makes_a_client_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    def client() -> Any:
+        made.append(given.client)
+        return given.client
+
+    given = Given(None, *[{"UnprocessedTraceSegments": []}] * 3)
+    sender = Sender(client, given._failed, given.slept.append)
+    sender.put(documents(1))
+    sender.put(documents(1))
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    sender.put(documents(1))
+    assert (len(made), given.reported) == (2, [])
