@@ -97,12 +97,19 @@ class AgentCore(Plugin):
 
 
 async def _both(*calls: Any) -> list[Any]:
+    """Do both at once; one that fails does not cut the other short."""
     answers: list[Any] = []
+    errors: list[Exception] = []
 
     async def one(call: Any) -> None:
-        answers.append(await call())
+        try:
+            answers.append(await call())
+        except Exception as error:
+            errors.append(error)
 
     async with anyio.create_task_group() as tasks:
         for call in calls:
             tasks.start_soon(one, call)
+    if errors:
+        raise errors[0]
     return answers

@@ -13,6 +13,7 @@ from opentelemetry import baggage
 from agentfp import Agent, ConfigError, tool
 from agentfp.testing import ScriptedModel, call, check_plugin
 from agentfp_agentcore import AgentCore, session
+from agentfp_otel import Otel
 from tests.observability.aws.moto_server import client
 from tests.observability.otel.receiver import Received, receiver
 
@@ -222,3 +223,19 @@ def test_it_keeps_the_rules_of_plugins(bare: pytest.MonkeyPatch) -> None:
         return AgentCore(agent_id="a", strict=False, client=Nowhere())
 
     assert check_plugin(make, tools=[look], script=script, may_change=may_change).problems == []
+
+
+async def test_spans_that_cannot_be_closed_do_not_keep_log_events_back(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = runtime.plugin()
+    result = await Agent(ScriptedModel(["Done."]), plugins=[plugin]).run("Look.")
+
+    close = Otel.close
+
+    async def fails(self: Any) -> None:
+        await close(self)
+        raise RuntimeError("no exporter")
+
+    monkeypatch.setattr(Otel, "close", fails)
+    with pytest.raises(RuntimeError, match="no exporter"):
+        await plugin.close()
+    assert len(runtime.lines()) == len(list(result.record.events()))
