@@ -78,7 +78,8 @@ class JudgedText:
         """
         found = found or find_in(self._text)
         self._words = found.words
-        self._language = language = language_of([fold_word(w.text) for w in found.words])
+        language = language_of([fold_word(w.text) for w in found.words])
+        self._language = language = language or ("" if in_words else "en")  # data has hardly a word by which to tell
         judged = self._verdicts(found.mentions, masks=in_words)
         values = [self._value(_kind(m), m.start, m.end, v) for m, v in judged]
         for span in name_spans(self._text, found.words):

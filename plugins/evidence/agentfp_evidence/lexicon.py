@@ -55,7 +55,7 @@ _BEGINNINGS = (
 )
 _ENOUGH = 6
 """Words of a text by which one can tell its language."""
-_SOME, _HALF = 0.12, 0.5
+_HALF = 0.5
 _MODERN = word_list("modern_words")
 
 
@@ -107,6 +107,6 @@ def language_of(words: list[str]) -> str:
         hits = sum(word in stop for word in words)
         if hits > most:
             best, most = language, hits
-    if len(words) >= _ENOUGH and most < _SOME * len(words) and sum(map(is_common, words)) < _HALF * len(words):
+    if not most and len(words) >= _ENOUGH and sum(map(is_common, words)) < _HALF * len(words):
         return ""
     return best

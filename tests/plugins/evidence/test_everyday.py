@@ -23,6 +23,7 @@ LEAVE = {
 LABS_REF = [{"test": "LDL", "value": 138, "ref": "<130"}, {"test": "HDL", "value": 52, "ref": ">40"}]
 TRAINS = [{"zug": "IC 7", "preis": 39.99}, {"zug": "IC 9", "preis": 27.99}]
 SEATS = {"people": [{"who": "senior", "n": 1, "price": 14.0}, {"who": "children", "n": 2, "ages": [9, 14], "price": 9.5}]}
+FIRM = {"company": "Nordlicht Pumpen GmbH", "iban": "DE-7712", "amount": 1234, "city": "Bremen", "state": "open", "unit": "EUR"}
 CHURN = [{"plan": "Pro", "q1": 8140, "q1_churned": 317, "q2": 8655, "q2_churned": 294}]
 CALLS = {"2026-08-24": {"avg_wait_s": 74}, "2026-08-31": {"avg_wait_s": 131}}
 LEFT = {"weeks_left": 10, "from": "2026-11-02"}
@@ -69,6 +70,13 @@ SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "
         (SHOPPED, "Zamówienie W-1042 wysłano 9 marca 2026 r., dostawa o 15:30. Łącznie 1234 zł.", "9 marca", "6 marca"),
         (SHOPPED, "Заказ W-1042 отправлен 9 марта 2026 года, прибудет в 15:30. Итого 1234 рубля.", "1234", "1243"),
         (SHOPPED, "W-1042 siparişiniz 9 Mart 2026 tarihinde gönderildi, toplam 1.234 TL tuttu.", "9 Mart", "6 Mart"),
+        (
+            FIRM,
+            '{"company": "Nordlicht Pumpen GmbH", "iban": "DE-7712", "amount": 1234, "city": "Bremen", "state": "open", "unit": "EUR"}',
+            "Nordlicht",
+            "Mandrakor",
+        ),
+        (FIRM, "Rechnung DE-7712, Betrag 1.234, Nordlicht Pumpen GmbH, Status offen, Ort Bremen, für Lager Nord.", "Nordlicht", "Mandrakor"),
         (CHURN, "| Pro | 3.9% (317 / 8,140) | 3.4% (294 / 8,655) | -0.5 pp |", "-0.5", "-0.9"),
         (CALLS, "The average wait was 2:11 min, against 1:14 min the week before.", "2:11", "2:17"),
         (LEFT, "From Monday, November 2, 10 weeks run through January 10, 2027; back on Monday, January 11.", "January 11", "January 15"),
