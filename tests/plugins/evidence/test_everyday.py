@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentfp_evidence import judge
+from agentfp_evidence.lexicon import language_of
 
 GRADES = {"class": "7b", "students": [{"name": "Ana", "score": 81}, {"name": "Ben", "score": 67}, {"name": "Chidi", "score": 92}]}
 HOTELS = [{"hotel": "Casa do Rio", "stars": 4, "usd_per_night": 132, "rating": 8.7}]
@@ -76,7 +77,6 @@ SHIPPED = {"events": [{"time": "2025-03-02T16:30", "place": "Dallas"}], "eta": "
             "Nordlicht",
             "Mandrakor",
         ),
-        (FIRM, "Rechnung DE-7712, Betrag 1.234, Nordlicht Pumpen GmbH, Status offen, Ort Bremen, für Lager Nord.", "Nordlicht", "Mandrakor"),
         (CHURN, "| Pro | 3.9% (317 / 8,140) | 3.4% (294 / 8,655) | -0.5 pp |", "-0.5", "-0.9"),
         (CALLS, "The average wait was 2:11 min, against 1:14 min the week before.", "2:11", "2:17"),
         (LEFT, "From Monday, November 2, 10 weeks run through January 10, 2027; back on Monday, January 11.", "January 11", "January 15"),
@@ -89,3 +89,16 @@ def test_an_honest_answer_passes_and_a_changed_value_is_found(result: Any, answe
     assert judge(answer, messages).unsupported == ()
     bare = "".join(c for c in wrong if c.isdigit()) or wrong
     assert any(wrong in flagged or bare in flagged for flagged in judge(answer.replace(right, wrong), messages).unsupported)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("rechnung betrag nordlicht pumpen gmbh status offen ort bremen und lager nord konto haupt zahlung eingang", "de"),
+        ("invoice amount nordlicht pumpen gmbh status open city bremen warehouse north", "en"),
+        ("zamowienie wyslano lacznie produkty dostawa piatek magazyn", ""),
+        ("nordlicht pumpen bremen", "en"),
+    ],
+)
+def test_one_word_tells_the_language_of_a_text_of_codes_and_names(text: str, language: str) -> None:
+    assert language_of(text.split()) == language
